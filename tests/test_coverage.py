@@ -17,6 +17,8 @@ import pytest
 import test_deck
 import test_mass_centre
 from dap_folders import write as write_folder
+from published import table
+from scipy.integrate import solve_ivp
 
 from linkwork.cli import answer
 from linkwork.view import picture
@@ -58,7 +60,47 @@ SHOWN = {
     "equations pendulum.yaml --form rif --cases": ("case 2 of 2", "index 3"),
     "assemble Peaucellier.yaml --components": ("surface of degree 12", "curve of degree 6", "ca.C = pa.P"),
     "check Models/Tray": tuple(f"{name} agrees with the joints" for name in ("Bmat", "Bd", "C")),
-    "run Models/SC --t-end 0.1": ("theta(1) 1.13446 to 0.679201",),
+    "run Models/SC --t-end 0.2": ("theta(1) 1.13446 to 0.679201",),
+    # (3) to (5), and what (8) to (14) make of them; the pivots of (15) and (16)
+    "equations slider_crank_zhou --form lagrange": (
+        "M[theta1, theta1] = J1 + l1^2*(m2 + m1/4 + m3)",
+        "M[theta2, theta1] = -(m3 + m2/2)*(l1*l2*cos(theta1 + theta2))",
+        "M[theta2, theta2] = J2 + l2^2*(m3 + m2/4)",
+        "Psi[closure] = l1*sin(theta1) - l2*sin(theta2)",
+    ),
+    "equations slider_crank_zhou --form rif": (
+        "D_t Psi[closure] = theta1_d*cos(theta1)*l1 - theta2_d*cos(theta2)*l2",
+        "H[closure, theta1] = -theta1_d*sin(theta1)*l1",
+        "H[closure, theta2] = theta2_d*sin(theta2)*l2",
+        "b[closure] = l1*sin(theta1)*theta1_d^2 - l2*sin(theta2)*theta2_d^2",
+        "det A != 0",
+    ),
+    "equations slider_crank_zhou --pivoting 2,1,3": (
+        "valid while none of these is zero: -(m3 + m2/2)*(l1*l2*cos(theta1 + theta2)), W2, -W4",
+    ),
+    "equations slider_crank_zhou --to maple": ("f := proc(N, t, Y, YP)", "YP[1] := Y[2];", "YP[3] := Y[4];", "W[7] :="),
+    "equations slider_crank_zhou --to fortran": ("subroutine",),
+    "equations simple_pendulum_rod --form lagrange": (  # (51)
+        "Psi[O.x] = rod.x - L*cos(rod.phi)",
+        "Psi_q[O.x, rod.phi] = L*sin(rod.phi)",
+        "Psi_q[O.y, rod.phi] = -L*cos(rod.phi)",
+    ),
+    "equations pendulum.yaml --form rif": (
+        "index 3; start values that can be chosen: 2",
+        "rod': 2*(x*x_d) + 2*(y*y_d)",
+    ),
+    "equations dap/sliding_pendulum --coordinates joint": (  # B and B' theta' of example C.1
+        "B[pendulum.x, guide] = 1",
+        "B[pendulum.x, pin] = -d_y pendulum.pin",
+        "B[pendulum.y, pin] = d_x pendulum.pin",
+        "no constraints: the chain is open",
+    ),
+    "equations Massless.yaml --form lagrange": (
+        "Psi[motor.drive] = crank.phi - 3*t",
+        "Psi_q[motor.drive, crank.phi] = 1",
+    ),
+    "plot p.nc rod.x rod.y --with closed.csv -o both.png": ("201 times", "2 columns"),
+    "compare numdyn3d_pendulum --coordinates euler --formulations udwadia-kalaba,qr --t-end 0.1": ("failed",),
 }
 
 
@@ -108,6 +150,45 @@ def table_4() -> list[tuple[str, tuple[float, float]]]:
     return [(pattern, (low * (1 - 2e-4), high * (1 + 2e-4))) for pattern, (low, high) in found]
 
 
+def in_plane(t: float) -> list[tuple[str, tuple[float, float]]]:
+    """The same pendulum with its weight in the plane of the swing, integrated by SciPy."""
+    start = [2 * np.arccos(0.97), 0.0]
+    rates = lambda _, y: [y[1], (-32.66 * (y[0] - 1.57) - 4.584 * y[1] - 10 * 9.81 * 0.5 * np.cos(y[0])) / 3.334]  # noqa: E731
+    theta = solve_ivp(rates, (0, t), start, rtol=1e-11, atol=1e-11).y[0, -1]
+    return [*at("rod.x", f"{0.5 * np.cos(theta):.8f}"), *at("rod.y", f"{0.5 * np.sin(theta):.8f}")]
+
+
+def of_dap(name: str, t: float, *bodies: str) -> list[tuple[str, tuple[float, float]]]:
+    """Places, angles and their rates at a time, as the program itself gives them with fine steps."""
+    found = table(f"dap/{name}.csv")
+    (row,) = np.flatnonzero(found["t"] == t)
+    pairs = [(f"{body}.{q}", f"{q}{k}", f"{v}{k}") for k, body in enumerate(bodies, 1) for q, v in RATES.items()]
+    return [entry for own, q, v in pairs for entry in at(own, f"{found[q][row]:.7f}", f"{found[v][row]:.6f}")]
+
+
+def of_bucket(t: float) -> list[tuple[str, tuple[float, float]]]:
+    """The angle of the bucket, along AK, from the positions of its points."""
+    found = table("warsaw_problem12_position.csv")
+    (row,) = np.flatnonzero(found["t"] == t)
+    x, y = (found[f"K_{axis}"][row] - found[f"A_{axis}"][row] for axis in "xy")
+    return at("bucket.phi", f"{np.arctan2(y, x):.9f}")
+
+
+def counted(coordinates: int, constraints: int, rank: int) -> list[tuple[str, tuple[float, float]]]:
+    numbers = (r"with (\d+) coord", coordinates), (r"constraints +(\d+)", constraints), (r"of rank (\d+)", rank)
+    return [(pattern, (own, own)) for pattern, own in numbers]
+
+
+RATES = {"x": "vx", "y": "vy", "phi": "omega"}
+# Sheets evaluate their equations as they are written, and compare with another formulation.
+HELD = [
+    (r"relative to\s+their terms,\s+by (\S+) at most", (0.0, 1e-11)),
+    (r"Largest difference: (\S+) in the accelerations", (0.0, 1e-11)),
+]
+OF_REVIEW = (
+    *("coordinate-partitioning", "qr", "zero-eigenvalue", "svd", "putd", "qtz", "schur"),
+    *("udwadia-kalaba", "udwadia-phohomsiri"),
+)
 PENDULUM = "explain simple_pendulum_rod --formulation"
 # At 45 degrees, with L = 1: R of (53) is sqrt(1.5), -0.5/sqrt(1.5), 2/sqrt(3); W of (57) to (61) has 0.5, sqrt(0.5).
 OF_ZHOU = ("l1 +1\n", "l2 +2\n", "m1 +1\n", "m2 +1\n", "m3 +2\n", "J1 +4.5\n", "J2 +5.5\n", "g +9.8\n")
@@ -242,7 +323,80 @@ NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
             for k, most in enumerate([5.01e-7] * 4 + [5.01e-6] * 2)
         ),
     ],
-    "check warsaw_problem12": [(r"with (\d+) coord", (24, 24)), (r"constraints +(\d+)", (24, 24))],
+    "check warsaw_problem12": counted(24, 24, 24),
+    "run Pendulum --t-end 0.1 --output-format numdyn3d -o out": in_closed_form(0.1),
+    "run numdyn3d_pendulum --stabilization none --rtol 1e-6 --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum --coordinates euler --formulation udwadia-phohomsiri --t-end 0.1": in_closed_form(0.1),
+    "run numdyn3d_pendulum_in_plane --t-end 0.1": in_plane(0.1),
+    # tables 3 to 5: mass, inertia about the mass centre, e0 alone; the joint gives e3 and the angle
+    "explain Pendulum --coordinates euler": [
+        (r"rod\.e0 +(\S+)", printed("0.97")),
+        (r"rod\.e3 +(\S+)", printed("0.2431")),
+        (r"C1\.angle +(\S+)", printed("0.491131")),
+        (r"rod\.mass +(\S+)", printed("10")),
+        (r"rod\.inertia\.2 +(\S+)", printed("0.834")),
+    ],
+    "check Pendulum": counted(8, 5, 5),
+    "run four_bar_redundant --formulation qr --t-end 0.2": [(r"(\d+) redundant", (2, 2))],
+    "run four_bar_redundant --formulation coordinate-partitioning --t-end 0.2": [(r"(\d+) redundant", (2, 2))],
+    "check four_bar_redundant": counted(9, 10, 8),
+    "check stewart_platform": counted(7, 6, 6),
+    "check delta_robot": counted(28, 24, 24),
+    "check MP_A": counted(9, 8, 8),
+    "check Models/Rod": counted(3, 0, 0),
+    "check Models/Indexed": counted(9, 9, 9),
+    # figures 2 to 5: at 20 s; with twice the speed four times the energy, 3.1875 J
+    "run slider_crank_zhou --formulation lu": [
+        *at("theta1", "-0.33360668", "1.3647781"),
+        *at("theta2", "-0.16446695", "0.6535869"),
+        (r"energy +(\S+) J", printed("3.1875")),
+    ],
+    "run slider_crank_zhou -o zhou.nc": [
+        *at("theta1", "-0.33360668", "1.3647781"),
+        *at("theta2", "-0.16446695", "0.6535869"),
+    ],
+    "run slider_crank_zhou --set omega=2": [(r"energy +(\S+) J", printed("12.7500"))],
+    "run slider_crank --coordinates minimal --t-end 1": [
+        *at("crank.phi", "0.262931660", "-0.43752108"),
+        *at("rod.phi", "-0.13032489", "0.21304892"),
+    ],
+    "assemble slider_crank_zhou --all --slice": [(r"closure variety (\d+)", (4, 4)), (r"found +(\d+) real", (2, 2))],
+    "assemble four_bar --all": [
+        (r"found +(\d+) real of 2 finite", (2, 2)),
+        (r"residual (\S+), certified", (0.0, 1e-14)),
+    ],
+    "assemble analytic.yaml --all --slice": [(r"residual (\S+), certified", (0.0, 1e-14))],
+    "dap Models/SC": of_dap("dap_jc_sc", 0.2, "B1", "B2", "B3"),
+    "run Models/SC --t-end 0.2": of_dap("dap_jc_sc", 0.2, "B1", "B2", "B3"),
+    "run Models/SC --t-end 0.2 -o sc.mat": of_dap("dap_jc_sc", 0.2, "B1", "B2", "B3"),
+    "run Models/SC --t-end 0.4": of_dap("dap_jc_sc", 0.4, "B1", "B2", "B3"),
+    "run Models/SP --t-end 0.2 -o sp.mat": of_dap("dap_jc_sp", 0.2, "B1", "B2"),
+    "run Models/SP --weights none --stabilization none --t-end 0.2": of_dap("dap_jc_sp", 0.2, "B1", "B2"),
+    "run Models/SP --integrator dopri5 --t-end 0.4": of_dap("dap_jc_sp", 0.4, "B1", "B2"),
+    "run Models/Cart_C --t-end 0.2": of_dap("dap_jc_cart_c", 0.2, "B1", "B2", "B3"),
+    "run DAP_JC/Cart_C --t-end 0.2": of_dap("dap_jc_cart_c", 0.2, "rear"),
+    "run Models/Cart_A --t-end 0.2": of_dap("dap_bc_cart_a", 0.2, "B1", "B2", "B3"),
+    "run AA --t-end 0.2": of_dap("dap_bc_aa", 0.2, "lower_arm", "knuckle", "upper_arm"),
+    "run MPA --t-end 0.2": of_dap("dap_jc_mpa", 0.2, "arm", "knuckle"),
+    "run DAP_BC/MP_B --t-end 0.2": of_dap("dap_bc_mp_b", 0.2, "knuckle", "arm"),
+    "run TP --t-end 0.2": of_dap("dap_jc_tp", 0.2, "carrier", "left", "right"),
+    "run dap/triple_pendulum --t-end 0.4": of_dap("dap_jc_tp", 0.4, "carrier", "left", "right"),
+    **{f"explain four_bar --formulation {own}": HELD for own in (*OF_REVIEW, "de-falco-1", "de-falco-2")},
+    **{f"{PENDULUM} {own}": HELD for own in ("coordinate-partitioning", "index-3", "de-falco-1", "de-falco-2")},
+    "explain slider_crank_zhou --formulation lu --pivoting 2,1,3": HELD,
+    "explain slider_crank_driven --formulation qr": HELD,
+    "explain dap/cart_a": HELD,
+    "run redundant_24 --integrator dopri5 --rtol 1e-6 --atol 1e-6": [
+        (r"(\d) deg", (2, 2)),
+        (r"(\d) redundant", (2, 2)),
+    ],
+    "run redundant_24 --formulation qr --rank-tolerance 1e-6": [(r"(\d) deg", (2, 2)), (r"(\d) redundant", (2, 2))],
+    "kinematics warsaw_problem12": of_bucket(5.0),
+    "kinematics Frames.yaml": of_bucket(5.0),
+    "kinematics warsaw_problem12 -o warsaw.nc": of_bucket(5.0),
+    "kinematics warsaw_problem12 --coupler bucket.K": of_bucket(5.0),
+    "kinematics warsaw_problem12 --dead-centres bucket.y": of_bucket(5.0),
+    "kinematics warsaw_problem12 --t-end 1 --step 0.02": of_bucket(1.0),
 }
 ROWS_OF_SOURCES = {"Pennestr": 55, "Zhou": 55, "Nikravesh": 58, "de Falco": 41, "Tartari": 40}
 
@@ -314,7 +468,7 @@ def test_commands_of_the_page_work(
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setattr(picture, "PER_SECOND", 2)  # of films a few pictures
     if command.startswith("dap "):
-        monkeypatch.setattr("sys.stdin", io.StringIO("y\n0.1\n0.02\nquit\n"))
+        monkeypatch.setattr("sys.stdin", io.StringIO("y\n0.2\n0.02\nquit\n"))
     code = answer(shlex.split(command))
     said = capsys.readouterr()
     assert code == 0, f"{said.out[-800:]}\n{said.err[-800:]}"

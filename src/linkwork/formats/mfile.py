@@ -124,14 +124,15 @@ def _tokens(text: str, file: str) -> list[_Token]:
     at, line, spaced = 0, 1, False
     while at < len(text):
         last = found[-1] if found else None
+        transposed = "'" if text[at] == "'" else ".'"  # numbers here are real
         if (
-            text[at] == "'"
+            text.startswith(transposed, at)
             and last
             and not spaced
             and (last.kind in ("number", "name") or last.text in (")", "]", "'"))
         ):
             found.append(_Token("sign", "'", line, False))
-            at += 1
+            at += len(transposed)
             continue
         if quoted := QUOTED.match(text, at):
             words = quoted[2] if quoted[1] is None else quoted[1].replace("''", "'")
