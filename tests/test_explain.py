@@ -20,6 +20,7 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import PlanarBody, SpatialBody
 from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
+from linkwork.equations.solution import EPS
 from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
 from linkwork.formulations import FORMULATIONS, all_formulations
@@ -79,6 +80,9 @@ def test_numbers_in_the_text_are_those_of_augmented(name: str, formulation: str)
     assert a <= 1e-12
     assert lam <= 1e-11
     check = text(sheet).split("\nCheck\n")[1]
+    largest = re.search(r"Largest difference: (\S+) in the accelerations(?:, (\S+) in the multipliers)?\.", said(sheet))
+    assert largest
+    assert max(float(x) for x in largest.groups() if x) <= 1e-10
     printed = re.findall(r"(\S+) +(-?[0-9.]\S*) +(-?[0-9.]\S*)$", check, re.MULTILINE)
     assert [label for label, _, _ in printed] == [*sheet.v_names, *sheet.rows]
     for (_, own, other), x in zip(printed, [*sheet.other_a, *sheet.other_lam], strict=True):
@@ -92,6 +96,9 @@ def test_redundant_rows(formulation: str) -> None:
     """Two rows too many: the same accelerations and the same forces of the joints."""
     sheet = worked("four_bar_redundant", formulation, 0.2)
     assert sheet.difference[0] <= 1e-12
+    apart = re.search(r"forces of the joints are determined, and they differ by (\S+);", said(sheet))
+    assert apart
+    assert float(apart[1]) <= 1e-10
     if formulation != "augmented":
         assert "The rank is r = 8" in text(sheet).replace("\n", " ")
         assert "2 of the 10 rows depend on the others" in text(sheet).replace("\n", " ")
@@ -756,6 +763,7 @@ def test_velocities_of_a_tree_are_explained_by_formulas() -> None:
     sheet = explain(model("four_bar"), coordinates="joint")
     assert cells(sheet, "B")[4] == ["a cos q1 + 1/2 b cos(q1 + q2)", "1/2 b cos(q1 + q2)", "0"]
     assert "1/2 a b^2 rho q1'^2 sin q2" in said(sheet)
+    assert "multiplied by B^T, in which" in said(sheet)
     assert "sin(-q2)" not in said(sheet)
 
 
@@ -803,6 +811,27 @@ def test_the_system_of_augmented_is_quasi_definite() -> None:
     K = cells(explain(model("four_bar"), coordinates="joint"), "K")
     assert all(K[k][k].startswith("-") and K[k][k].endswith("e-11") for k in (3, 4))
     assert all(float(K[k][k]) > 0 for k in (0, 1, 2))
+
+
+def test_compliances_of_augmented_are_those_of_its_formula() -> None:
+    """eps is 3e-11 of the diagonal of Psi_q M^-1 Psi_q^T, found by NumPy."""
+    exercise = Exercise(instant("four_bar", 0.1), "augmented", METHODS["augmented"])
+    exercise.work_out()
+    x = exercise.numbers
+    diagonal = np.diag(x.Psi_q @ np.linalg.inv(x.M) @ x.Psi_q.T)
+    np.testing.assert_allclose(np.diag(exercise.scope(letters.eps).entries), EPS * diagonal, rtol=1e-9)
+    assert "on the diagonal of Psi_q M^-1 Psi_q^T." in said(exercise.work_out())
+
+
+@pytest.mark.parametrize("form", ["index-3", "ggl"])
+def test_forms_without_constraints(form: str) -> None:
+    """phi = (v, a, Q - M a), which vanishes in its last part, and the step ends near the motion."""
+    exercise = Exercise(instant("dap/rod", 0.1), form, METHODS[form])
+    check_statements(exercise.work_out())
+    x = exercise.numbers
+    phi = exercise.scope(letters.phi).entries[:, 0]
+    np.testing.assert_allclose(phi[:3], x.v, rtol=1e-12)
+    np.testing.assert_allclose(phi[6:], 0.0, atol=1e-9)
 
 
 def test_a_step_of_index_3_ends_where_the_driver_is() -> None:

@@ -400,8 +400,8 @@ def augmented(x: Exercise) -> None:
         x.let(a, M.inverse * Q)
         return
     x.head("The whole system, made quasi-definite")
-    inertia = x.M if x.numbers.mass.is_regular else np.eye(x.n)  # by which eps is measured
-    compliance = np.einsum("ij,ij->i", x.Psi_q, np.linalg.solve(inertia, x.Psi_q.T).T)
+    compliances: Formula = Psi_q * M.inverse * Psi_q.T if x.numbers.mass.is_regular else Psi_q * Psi_q.T
+    compliance = np.diag(np.asarray(x.scope(compliances).entries, dtype=float))
     small = EPS * np.maximum(compliance, LEAST_ROW * np.max(compliance, initial=0.0))
     rows = x.scope(Psi_q).rows
     x.find({eps: Value(np.diag(small), rows, rows), lam_0: vector(np.zeros(x.m), rows)})
@@ -413,7 +413,6 @@ def augmented(x: Exercise) -> None:
     x.show(equal(K, x.definitions[K]))
     if x.n + x.m <= MOST_COLUMNS:
         x.display(K)
-    compliances: Formula = Psi_q * M.inverse * Psi_q.T if x.numbers.mass.is_regular else Psi_q * Psi_q.T
     x.say(
         eps, "is a diagonal matrix: for each constraint row", number(EPS, 2), "times its entry on the diagonal of",
         compliances, ". It lets each joint give way a little, in proportion to its force. What is wrong by that is "

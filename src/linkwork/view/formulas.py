@@ -116,6 +116,7 @@ def _line(x: Formula) -> str:
 # MathML
 
 THIN = '<mspace width="0.17em"/>'
+TALL = ("<mfrac", "<mtable", "<msqrt")  # what brackets grow with; around anything else they stay on the line
 APPLY = "<mo>&#x2061;</mo>"
 
 
@@ -184,8 +185,10 @@ def _ml(x: Formula) -> str:
         case n.Script(base, above, below):
             return _scripts(_one(base), _ml(below) if below else "", _ml(above) if above else "")
         case n.Fence(inside, marks):
-            left, right = (f'<mo lspace="0em" rspace="0em">{mark}</mo>' for mark in marks)
-            return f"<mrow>{left}{_ml(inside)}{right}</mrow>"
+            within = _ml(inside)
+            stretchy = "" if any(tag in within for tag in TALL) else ' stretchy="false"'
+            left, right = (f'<mo lspace="0em" rspace="0em"{stretchy}>{mark}</mo>' for mark in marks)
+            return f"<mrow>{left}{within}{right}</mrow>"
         case n.Applied(n.Symbol() as function, argument):
             return _one(function, argument)
         case n.Applied(function, argument):

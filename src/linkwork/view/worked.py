@@ -229,7 +229,11 @@ def html_blocks(blocks: Sequence[Block]) -> str:
     return "\n".join(_html_block(block) for block in blocks)
 
 
-_html = _inline(mathml, lambda name: f"<code>{html.escape(name)}</code>" if name else "", html.escape)
+_html = _inline(
+    mathml,
+    lambda name: f"<code>{html.escape(name)}</code>" if name else "",
+    lambda words: html.escape(words).replace("-&gt;", "→"),
+)
 
 
 def _tr(tag: str, cells: Iterable[str], first: str = "") -> str:
