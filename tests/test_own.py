@@ -416,6 +416,8 @@ def test_compare_ranks_an_own_formulation_and_explain_holds_it_to_its_equations(
     sheet = lw.explain(model, "range-space")
     np.testing.assert_allclose(sheet.a, sheet.other_a, rtol=1e-12, atol=1e-12)
     assert "Multipliers first" in str(sheet)
+    for held in (sheet, lw.explain(lw.load("dap/rod"), "range-space")):
+        assert max(s.difference for s in held.statements) <= 1e-12
 
     @formulation("half")
     def half(M: Any, Psi_q: Any, Q: Any, gamma: Any) -> Any:
