@@ -16,6 +16,7 @@ from carts import cart
 from scipy.integrate import quad
 
 from linkwork import loads, simulate
+from linkwork.errors import LinkworkError
 
 RTOL = 1e-8
 ALLOWED = 100 * RTOL
@@ -168,3 +169,33 @@ simulation: {t_end: 2, step: 0.1}
     with_it, without = simulate(loads(text)), simulate(loads(text.replace("stiffness: 100", "stiffness: 0")))
     np.testing.assert_allclose(with_it.q, without.q, rtol=0, atol=1e-6)
     assert with_it.info.steps < 3 * without.info.steps
+
+
+SPRING_OF_A_POWER = """linkwork: 1
+name: p
+ground: {{points: {{O: [0, 0]}}}}
+bodies: {{b: {{mass: {m}, inertia: 1, position: [0.2, 0], velocity: [{v}, 0], points: {{C: [0, 0]}}}}}}
+joints: {{s: {{type: prismatic, i: ground.O, j: b.C, axis: [1, 0]}}}}
+forces: {{f: {{type: point-force, at: b.C, force: ["{law}", 0]}}}}
+gravity: [0, 0]
+simulation: {{t_end: 1 s, step: 10 ms}}
+"""
+
+
+@pytest.mark.parametrize(("m", "v"), [(2.5, 1.5), (4.221, 2.702), (1.681, 1.495), (3.522, 2.597)])
+@pytest.mark.parametrize("law", ["(b.x - 0.5)^1.5", "sqrt(b.x - 0.5)"])
+def test_roots_that_have_no_value_on_the_other_side_are_left(law: str, m: float, v: float) -> None:
+    """A stop by Hertz' law behind an `if`: a step that began within it ends outside, where the root has no value.
+
+    The body leaves with the speed with which it came.
+    """
+    own = f"if(b.x > 0.5, -3000*{law}, 0)"
+    motion = simulate(loads(SPRING_OF_A_POWER.format(m=m, v=v, law=own)))
+    assert motion["b.vx"][-1] == pytest.approx(-v, rel=1e-6)
+
+
+def test_a_root_without_a_value_where_it_is_taken_is_refused() -> None:
+    """if(x > 0.5, sqrt(0.8 - x), 0): from x = 0.8 on there is no force, and no other branch either."""
+    law = "if(b.x > 0.5, sqrt(0.8 - b.x), 0)"
+    with pytest.raises(LinkworkError):
+        simulate(loads(SPRING_OF_A_POWER.format(m=2, v=1.5, law=law)))

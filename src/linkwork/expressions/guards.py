@@ -23,7 +23,7 @@ def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr,
     """The outputs with comparisons on the side that `signs` tell, by switching functions, where these are not zero.
 
     So a law is smooth along a step that began on that side, wherever its stages are; beyond, it goes on as it is there.
-    A root that has a value has one there too.
+    A root that has a value has one there too, and so has one in a branch that is held while another would be taken.
     """
     found: dict[Expr, Expr] = {}
     for node in ordered(outputs, inputs):
@@ -31,10 +31,31 @@ def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr,
         if g is not None and g in signs:
             found[node] = on_side(node.op, signs[g], a)
         elif a != [*node.args]:
-            if node.op in ("sqrt", "log") or (node.op == "pow" and not (a[1].is_constant and a[1].number % 1.0 == 0.0)):
+            if _is_root(node):
                 a[0] = select(less(node.args[0], ZERO), node.args[0], absolute(a[0]))
+            elif node.op == "select" and a[0] is not node.args[0]:
+                first = node.args[0]
+                a[1:] = _with_roots(a[1], first), _with_roots(a[2], select(first, ZERO, ONE))
             found[node] = GRAPH[node.op](*a, *([node.table] if node.op == "spline" else []))
     return [found.get(y, y) for y in outputs]
+
+
+def _is_root(node: Expr) -> bool:
+    """Whether an operation has no value of negative numbers."""
+    power = node.args[1] if node.op == "pow" else ONE
+    return node.op in ("sqrt", "log") or (node.op == "pow" and not (power.is_constant and power.number % 1.0 == 0.0))
+
+
+def _with_roots(branch: Expr, is_taken: Expr) -> Expr:
+    """A branch whose roots have values, of |x| in the place of x, also where it is not taken."""
+    found: dict[Expr, Expr] = {}
+    for node in ordered([branch]):
+        a = [found.get(x, x) for x in node.args]
+        if _is_root(node):
+            a[0] = select(is_taken, a[0], absolute(a[0]))
+        if a != [*node.args]:
+            found[node] = GRAPH[node.op](*a, *([node.table] if node.op == "spline" else []))
+    return found.get(branch, branch)
 
 
 def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
