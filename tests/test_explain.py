@@ -14,7 +14,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from linkwork import mechanisms
 from linkwork.cli import answer
+from linkwork.compiled.mechanism import prepare
 from linkwork.compiled.system import RANK_TOLERANCE
 from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import PlanarBody, SpatialBody
@@ -448,6 +450,23 @@ def test_driven_motion_is_explained(name: str) -> None:
     np.testing.assert_allclose((ahead.v - behind.v) / (2 * h), sheet.a, atol=1e-5 * (1 + np.abs(sheet.a).max()))
 
 
+def test_driven_motion_with_rows_too_many_is_explained() -> None:
+    """With a second bearing in B: the pseudo-inverse takes the place of the inverse, and the motion is that of one."""
+    driven = "\ndrivers: {motor: {joint: O, motion: 'start + 2*t + 0.3*t^2'}}\n"
+    shipped = Path(mechanisms.__file__).with_name("four_bar_redundant.yaml").read_text()
+    twice, once = loads(shipped + driven), loads(re.sub(r"\n  B2:.*", "", shipped) + driven)
+    sheet = explain(twice, at=0.1, analysis="kinematics")
+    check_statements(sheet)
+    assert "Psi_q^+" in said(sheet)
+    np.testing.assert_allclose(sheet.a, explain(once, at=0.1, analysis="kinematics").a, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["stewart_platform", "delta_robot"])
+@pytest.mark.slow
+def test_driven_motion_in_space_is_explained(name: str) -> None:
+    check_statements(explain(model(name), at=0.1, analysis="kinematics"))
+
+
 def test_what_is_not_driven_has_no_kinematics() -> None:
     with pytest.raises(ModelError, match="1 freedom is not driven"):
         explain(model("four_bar"), analysis="kinematics")
@@ -815,12 +834,17 @@ def test_the_system_of_augmented_is_quasi_definite() -> None:
 
 def test_compliances_of_augmented_are_those_of_its_formula() -> None:
     """eps is 3e-11 of the diagonal of Psi_q M^-1 Psi_q^T, found by NumPy."""
+    of_euler = prepare(model("numdyn3d_pendulum"), "euler")
     exercise = Exercise(instant("four_bar", 0.1), "augmented", METHODS["augmented"])
     exercise.work_out()
     x = exercise.numbers
     diagonal = np.diag(x.Psi_q @ np.linalg.inv(x.M) @ x.Psi_q.T)
     np.testing.assert_allclose(np.diag(exercise.scope(letters.eps).entries), EPS * diagonal, rtol=1e-9)
     assert "on the diagonal of Psi_q M^-1 Psi_q^T." in said(exercise.work_out())
+    turning = Exercise(reach(of_euler, 0.1), "augmented", METHODS["augmented"])
+    turning.work_out()
+    J = turning.numbers.Psi_q  # of a singular M: the rows themselves
+    np.testing.assert_allclose(np.diag(turning.scope(letters.eps).entries), EPS * np.diag(J @ J.T), rtol=1e-9)
 
 
 @pytest.mark.parametrize("form", ["index-3", "ggl"])
