@@ -64,7 +64,8 @@ DOWNWARDS |= {("methods", room) for room in ROOMS[ROOMS.index("methods") + 1 :]}
 DOWNWARDS |= {("trajectory", "resultfile"), ("trajectory", "view"), ("readings", "view"), ("expressions", "writing")}
 DOWNWARDS |= {("sequences", "native"), ("notes", "view")}
 DOWNWARDS |= {
-    (room, "view") for room in ("start", "simulation", "driven", "assembly", "analyses", "lecture", "comparison")
+    (room, "view")
+    for room in ("start", "simulation", "driven", "assembly", "analyses", "studies", "lecture", "comparison")
 }
 # Files that a run in the coordinates of bodies has no use for, and that would be waited for before every run.
 UNUSED = (

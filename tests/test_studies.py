@@ -18,7 +18,8 @@ from commands import Answer
 from scipy.stats import norm
 
 from linkwork import Start, kinematics, load, loads, simulate
-from linkwork.errors import LinkworkError, ModelError, UsageError
+from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
+from linkwork.studies.optimize import optimize
 from linkwork.studies.points import CHUNK, read_points
 from linkwork.studies.sweep import sweep
 from linkwork.studies.table import load_study
@@ -269,3 +270,83 @@ def test_curves_and_maps_have_the_numbers_of_the_study(vary: dict[str, str]) -> 
         np.testing.assert_array_equal(np.column_stack([line.get_ydata() for line in axes.lines]), values.reshape(4, -1))
     else:
         np.testing.assert_array_equal(np.ravel(np.asarray(axes.collections[0].get_array())), values.T.ravel())
+
+
+THROW = """
+linkwork: 1
+name: throw
+gravity: [0, -9.81]
+parameters: {v: 10 m/s, angle: 0.2 rad, h: 50 cm}
+ground: {points: {O: [0, 0]}}
+bodies: {ball: {mass: 1, inertia: 1, position: [0, h], velocity: [v*cos(angle), v*sin(angle)], points: {P: [0, 0]}}}
+events: {floor: {when: ball.y, direction: falling, action: stop}}
+simulation: {t_end: 5, step: 0.05, rtol: 1.0e-10}
+"""
+
+
+@pytest.mark.parametrize("method", ["global", "local"])
+def test_the_longest_throw_is_found(method: str) -> None:
+    """From a height h at speed v: tan(angle) = (1 + 2 g h/v^2)^-1/2, and it goes v^2/g (1 + 2 g h/v^2)^1/2."""
+    found = optimize(loads(THROW), {"angle": "0:1.5"}, maximize="final(ball.x)", method=method)
+    root = math.sqrt(1 + 2 * 9.81 * 0.5 / 100)
+    assert found.best.objective == pytest.approx(100 / 9.81 * root, rel=1e-7)
+    assert found.values["angle"] == pytest.approx(math.atan(1 / root), abs=1e-3)  # which is flat
+    assert found.before.objective == pytest.approx(simulate(loads(THROW))["ball.x"][-1], rel=1e-12)
+    assert found.motion()["ball.x"][-1] == found.best.objective
+
+
+def test_limits_are_kept_and_reached() -> None:
+    """No higher than 1 m: v sin(angle) = (2 g (1 - h))^1/2, with the largest v; else the longest throw is higher."""
+    found = optimize(
+        loads(THROW), {"angle": "0:1.5", "v": (2, 10)}, maximize="final(ball.x)", subject=["max(ball.y) < 1 m"]
+    )
+    rise = math.sqrt(2 * 9.81 * 0.5)
+    time_of_flight = rise / 9.81 + math.sqrt(2 * 1.0 / 9.81)
+    expected = math.sqrt(100 - rise**2) * time_of_flight
+    assert found.best.objective == pytest.approx(expected, rel=3e-3)  # the highest report time, not the highest point
+    assert found.best.excess[0] <= 1e-8
+    assert "at its bound" in str(found)
+
+
+def test_designs_that_cannot_be_assembled_are_not_chosen() -> None:
+    """The shorter the rod, the more it pushes; below the crank's length the slider-crank does not turn."""
+    model = load("slider_crank_driven")
+    found = optimize(model, {"l2": "0.2:4"}, "range(slider.x)", driven=True, t_end=0.7, assemble=True)
+    assert found.failed > 0
+    assert found.values["l2"] >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("vary", "aims", "code"),
+    [
+        ({}, {"minimize": "final(ball.x)"}, "no-effect"),
+        ({"angle": "0:1"}, {}, "no-effect"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.x)", "maximize": "final(ball.y)"}, "no-effect"),
+        ({"angle": "0:1:5"}, {"minimize": "final(ball.x)"}, "bad-range"),
+        ({"angle": [1.0]}, {"minimize": "final(ball.x)"}, "bad-range"),
+        ({"angel": "0:1"}, {"minimize": "final(ball.x)"}, "unknown-parameter"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.q)"}, "expression-name"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.x)", "subject": ["max(ball.y)"]}, "bad-limit"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.x)", "subject": ["max(ball.y) < h"]}, "bad-limit"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.x)", "method": "best"}, "unknown-method"),
+    ],
+)
+def test_designs_that_make_no_sense_are_refused(vary: dict[str, Any], aims: dict[str, Any], code: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        optimize(loads(THROW), vary, **aims)
+    assert refused.value.code == code
+
+
+def test_no_design_satisfies_what_is_impossible() -> None:
+    with pytest.raises(NumericalStop, match="none of"):
+        optimize(loads(THROW), {"angle": "0:1"}, "final(ball.x)", subject=["max(ball.y) < 0 m"], method="local")
+
+
+def test_the_best_design_is_written_as_a_model(tmp_path: Path, linkwork: Answer) -> None:
+    model, out = tmp_path / "throw.yaml", tmp_path / "best.yaml"
+    model.write_text(THROW)
+    data = linkwork.data(
+        "optimize", model, "--vary", "angle=0:1.5", "--maximize", "final(ball.x)", "--local", "-o", out
+    )
+    assert load(out).parameters == {"v": 10.0, "angle": data["best"]["values"]["angle"], "h": 0.5}
+    assert "v: 10 m/s" in out.read_text()

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Start
     from linkwork.simulation.simulate import simulate
     from linkwork.start.check import check
+    from linkwork.studies.optimize import optimize
     from linkwork.studies.sweep import sweep
     from linkwork.studies.table import load_study
     from linkwork.trajectory import Trajectory
@@ -78,6 +79,7 @@ __all__ = [
     "load_study",
     "loads",
     "modes",
+    "optimize",
     "prepare",
     "simulate",
     "sweep",
@@ -115,6 +117,7 @@ _HOMES = {
     "load_study": "studies.table",
     "loads": "modelfile",
     "modes": "assembly.modes",
+    "optimize": "studies.optimize",
     "prepare": "compiled.mechanism",
     "simulate": "simulation.simulate",
     "sweep": "studies.sweep",

@@ -14,6 +14,7 @@ from linkwork.cli.app import (
     Assemble,
     Atol,
     Coordinates,
+    Files,
     Integrator,
     Json,
     MaxSteps,
@@ -85,8 +86,6 @@ def sweep(
 
     A point whose motion stops, or cannot be assembled, is a row with its reason; the exit code is then 5.
     """
-    from linkwork.simulation.options import Integrator as By
-    from linkwork.simulation.options import Start
     from linkwork.studies.points import read_points
     from linkwork.studies.sweep import sweep
     from linkwork.view.report import progress
@@ -99,19 +98,10 @@ def sweep(
     if points.count > MANY and not yes:
         _ask(points.count)
     files = [] if output is None else writable([output], (".nc",))
-    given: dict[str, Any] = {"t_end": t_end, "step": step, "coordinates": coordinates}
-    of_motion = {"rtol": rtol, "atol": atol, "formulation": formulation, "stabilization": stabilization}
-    if driven:
-        if wrong := [name for name, x in {**of_motion, "integrator": integrator}.items() if x is not None]:
-            raise UsageError(f"--{wrong[0]} has no effect with --kinematics", "no-effect")
-        given |= {"max_steps": max_steps}
-    else:
-        limits = {"max_steps": max_steps} if max_steps is not None else {}
-        given |= of_motion
-        given |= {"integrator": By(integrator or "auto", **limits) if integrator or limits else None}
-    options = {name: x for name, x in given.items() if x is not None}
-    if assemble:
-        options |= {"assemble": True} if driven else {"start": Start(assemble=True)}
+    options = options_of(
+        driven, assemble, t_end, step, coordinates, max_steps,
+        rtol=rtol, atol=atol, formulation=formulation, stabilization=stabilization, integrator=integrator,
+    )  # fmt: skip
     mechanism = started(model, set_, None, None)
     count = workers if workers is not None else os.cpu_count() or 1
     with located(model), progress(mechanism.name) as move:
@@ -129,9 +119,94 @@ def sweep(
         raise typer.Exit(PARTLY_DONE)
 
 
+def options_of(
+    driven: bool,
+    assemble: bool,
+    t_end: float | None,
+    step: float | None,
+    coordinates: str | None,
+    max_steps: int | None,
+    **of_motion: Any,
+) -> dict[str, Any]:
+    """Options of `kinematics`, or of `simulate`, that are given."""
+    from linkwork.simulation.options import Integrator as By
+    from linkwork.simulation.options import Start
+
+    given: dict[str, Any] = {"t_end": t_end, "step": step, "coordinates": coordinates}
+    if driven:
+        if wrong := [name for name, x in of_motion.items() if x is not None]:
+            raise UsageError(f"--{wrong[0]} has no effect with --kinematics", "no-effect")
+        given |= {"max_steps": max_steps, "assemble": assemble or None}
+    else:
+        method, limits = of_motion.pop("integrator"), {} if max_steps is None else {"max_steps": max_steps}
+        given |= {**of_motion, "integrator": By(method or "auto", **limits) if method or limits else None}
+        given |= {"start": Start(assemble=True) if assemble else None}
+    return {name: x for name, x in given.items() if x is not None}
+
+
 def _ask(count: int) -> None:
     message = f"{count} points would be computed"
     if not sys.stdin.isatty():
         raise UsageError(f"{message}; say --yes if that is meant, or take samples", "many-points")
     if not typer.confirm(f"{message}. Begin?", err=True):
         raise Interrupted("nothing was computed")
+
+
+@app.command()
+def optimize(
+    model: ModelArgument,
+    vary: Annotated[
+        Texts, Option(metavar="NAME=LOW:HIGH", help="Range of a parameter, l1=0.5m:2m; repeatable.")
+    ] = None,
+    minimize: Annotated[
+        str | None, Option(metavar="REDUCTION", help="What is to be least: 'max(abs(driving:motor))', as in sweep.")
+    ] = None,
+    maximize: Annotated[str | None, Option(metavar="REDUCTION", help="Or what is to be largest.")] = None,
+    subject: Annotated[
+        Texts, Option(metavar="LIMIT", help="What must hold: 'range(slider.x) > 30 cm'; repeatable.")
+    ] = None,
+    local: Annotated[bool, Option("--local", help="Go down from the stated design; do not look everywhere.")] = False,
+    seed: Annotated[int, Option(metavar="N", help="Of the global search.")] = 0,
+    driven: Annotated[bool, Option("--kinematics", help="Move as drivers prescribe, without dynamics.")] = False,
+    output: Annotated[
+        Files, output_option("Write the best design, .yaml or .json, or a page of it beside the stated one, .html.")
+    ] = None,
+    set_: Set = None,
+    t_end: TEnd = None,
+    step: Step = None,
+    rtol: Rtol = None,
+    assemble: Assemble = False,
+    coordinates: Coordinates = None,
+    json: Json = False,
+) -> None:
+    """Find the values of parameters for which something is least or largest.
+
+    linkwork optimize slider_crank_driven --kinematics --vary l1=0.5:1.5 --minimize "max(abs(slider.ax))" --subject
+    "range(slider.x) > 1.5 m" -o best.yaml
+
+    Designs that cannot be assembled, or whose motion stops, are not chosen.
+    """
+    from linkwork.document import save
+    from linkwork.modelfile import SUFFIXES, build, find, with_parameters
+    from linkwork.studies.optimize import optimize
+    from linkwork.view.page import check_built, write
+    from linkwork.view.report import progress
+    from linkwork.view.studies import optimum_lines
+
+    ranges, document, changes = overrides(vary, "vary", "l1=0.5:2"), find(model), overrides(set_)
+    files = writable(output or (), (*SUFFIXES, ".html"))
+    if pages := [file for file in files if file.suffix.lower() == ".html"]:
+        check_built()
+    options = options_of(driven, assemble, t_end, step, coordinates, None, rtol=rtol, integrator=None)
+    with located(model), progress(str(document.data.get("name", model))) as move:
+        found = optimize(
+            build(document, changes), ranges, minimize, maximize=maximize, subject=subject or (), seed=seed,
+            method="local" if local else "global", driven=driven, progress=move, **options,
+        )  # fmt: skip
+    for file in files:
+        if file in pages:
+            designs = [x for x in (found.before, found.best) if not x.reason]
+            write([found.motion(x) for x in designs], file, ["as stated", "best"][-len(designs) :])
+        else:
+            save(with_parameters(document, {**changes, **found.values}).data, file)
+    tell(found.as_dict(), optimum_lines(found), files, json)

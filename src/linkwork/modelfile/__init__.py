@@ -88,6 +88,13 @@ def with_inputs(
     return replace(document, data=data), cast(Mapping[str, str | float], rest)
 
 
+def with_parameters(document: Document, changes: Mapping[str, str | float]) -> Document:
+    """The document with other values of parameters; all else stays."""
+    data = deepcopy(document.data)
+    cast(dict[str, Data], data["parameters"]).update(changes)
+    return Document(document.file, data, {})
+
+
 def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
     """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
     document, changes = with_inputs(document, changes or {})

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.driven.kinematics import kinematics
 from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra
 from linkwork.model import Model
-from linkwork.simulation.simulate import simulate
 from linkwork.studies.journal import FINISHED, REASON, REFUSED, STOPPED, Journal, record_type
 from linkwork.studies.points import CHUNK, Given, Points, read_points
 from linkwork.studies.table import Table, load_study, write_study
-from linkwork.studies.taking import Take, read_take
-from linkwork.trajectory import Trajectory
+from linkwork.studies.taking import read_take
+from linkwork.studies.trial import Trial
 
 if TYPE_CHECKING:
     import xarray
@@ -39,25 +37,18 @@ Progress = Callable[[float, str], None]
 class Study:
     """What is computed at every point."""
 
-    mechanism: Mechanism
+    trial: Trial
     points: Points
-    takes: tuple[Take, ...]
-    is_driven: bool
-    options: Mapping[str, Any]
-
-    def move(self, values: Mapping[str, float]) -> Trajectory:
-        analysis = kinematics if self.is_driven else simulate
-        return analysis(self.mechanism, dict(values), **self.options)
 
     def compute(self, k: int) -> NDArray[Any]:
         """The records of a chunk."""
         values = self.points.chunk(k)
-        records = np.zeros(len(values), record_type(len(self.takes)))
+        records = np.zeros(len(values), record_type(len(self.trial.takes)))
         for record, row in zip(records, values.tolist(), strict=True):
             record["taken"] = np.nan
             try:
-                motion = self.move(dict(zip(self.points.names, row, strict=True)))
-                record["taken"] = [take.of_motion(motion) for take in self.takes]
+                motion = self.trial.move(dict(zip(self.points.names, row, strict=True)))
+                record["taken"] = [take.of_motion(motion) for take in self.trial.takes]
                 record["steps"], record["status"] = motion.info.steps, FINISHED
             except NumericalStop as stop:
                 record["status"], record["reason"] = STOPPED, stop.code.encode()[:REASON]
@@ -70,21 +61,22 @@ class Study:
     @property
     def head(self) -> dict[str, Any]:
         """What tells this study from others."""
-        model = hashlib.sha256(repr(self.mechanism.unplaced or self.mechanism.model).encode()).hexdigest()
+        mechanism = self.trial.mechanism
+        model = hashlib.sha256(repr(mechanism.unplaced or mechanism.model).encode()).hexdigest()
         return {
             "linkwork": __version__,
             "model": model,
             "axes": repr(dict(self.points.axes)),
             "sample": [self.points.sampler, self.points.count, self.points.seed],
-            "take": [take.text for take in self.takes],
-            "kinematics": self.is_driven,
-            "options": repr(sorted(self.options.items())),
+            "take": [take.text for take in self.trial.takes],
+            "kinematics": self.trial.is_driven,
+            "options": repr(sorted(self.trial.options.items())),
         }
 
     @property
     def about(self) -> dict[str, str]:
-        analysis = "kinematics" if self.is_driven else "simulation"
-        return {"linkwork": __version__, "model": self.mechanism.model.name, "analysis": analysis}
+        analysis = "kinematics" if self.trial.is_driven else "simulation"
+        return {"linkwork": __version__, "model": self.trial.mechanism.model.name, "analysis": analysis}
 
 
 _study: Study  # of a worker process
@@ -139,8 +131,9 @@ def sweep(
     mechanism, points, takes = prepare(model), read_points(vary, sample, seed), tuple(map(read_take, texts))
     for name in points.names:
         check_choice("parameter", name, mechanism.model.parameters)
-    study = Study(mechanism, points, takes, driven, options)
-    units = check_takes(study)
+    study = Study(Trial(mechanism, takes, driven, options), points)
+    first = [dict(zip(points.names, row, strict=True)) for row in points.chunk(0)[:3].tolist()]
+    units = study.trial.check_takes([{}, *first])
     target = None if path is None else Path(path)
     part = None if target is None else target.with_name(f"{target.name}.part")
     kept = Journal(study.head, points.count, len(takes), part, resume)
@@ -159,31 +152,6 @@ def sweep(
     assert part is not None
     part.unlink()
     return load_study(target)
-
-
-def check_takes(study: Study) -> list[str]:
-    """The units of what is taken, by the motion of the first point that finishes; UsageError for what no motion has."""
-    events = tuple(event.name for event in study.mechanism.model.events)
-    last: LinkworkError | None = None
-    for values in (
-        {},
-        *(dict(zip(study.points.names, row, strict=True)) for row in study.points.chunk(0)[:3].tolist()),
-    ):
-        try:
-            motion = study.move(values)
-        except UsageError:
-            raise
-        except NumericalStop as stop:
-            last, found = stop, stop.trajectory
-            if found is None:
-                continue
-            motion = found
-        except LinkworkError as refused:
-            last = refused
-            continue
-        return [take.check(motion, events) for take in study.takes]
-    assert last is not None
-    raise last
 
 
 def computed(study: Study, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, NDArray[Any]]]:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.errors import UsageError, check_choice, check_extra
+from linkwork.errors import UsageError, check_choice, check_extra, quoted
+from linkwork.tolerances import TYPED
 from linkwork.view.plot import COLORS, DASHES, INK, tidy
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
+
+    from linkwork.studies.optimize import Optimum
 
 ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
 SIDE = 3.2  # inches of one picture of a grid of pictures
@@ -150,4 +153,19 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
         for which in ("min", "max"):
             at = ", ".join(f"{name} = {x:.6g}" for name, x in found[which].items() if name != "value")
             lines.append((f"  {which}", f"{found[which]['value']:.6g}{unit} at {at}"))
+    return lines
+
+
+def optimum_lines(found: Optimum) -> list[tuple[str, str]]:
+    """The design in words, beside the one that the model states."""
+    unit = f" {found.unit}" if found.unit else ""
+    lines = [("design", f"{found.model.model.name}: {'largest' if found.maximizes else 'least'} {found.take.text}")]
+    for name, design in (("as stated", found.before), ("best", found.best)):
+        value = f"{design.objective:.6g}{unit}" if np.isfinite(design.objective) else f"no motion [{design.reason}]"
+        at = ", ".join(f"{key} = {x:.6g}" for key, x in design.values.items())
+        broken = [limit.text for limit, x in zip(found.limits, design.excess, strict=True) if x > TYPED * limit.size]
+        lines.append((name, f"{value} at {at}" + (f", without {quoted(broken)}" if broken else "")))
+    for limit, excess in zip(found.limits, found.best.excess, strict=True):
+        lines.append((f"  {limit.text}", "at its bound" if abs(excess) <= TYPED * limit.size else f"by {-excess:.4g}"))
+    lines.append(("tried", f"{found.tried} designs, {found.failed} without a motion"))
     return lines

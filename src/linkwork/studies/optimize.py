@@ -1,0 +1,284 @@
+"""Designs: the values of parameters for which a number taken of the motion is least.
+
+A global search (differential evolution [storn1997]) looks everywhere in the ranges, a local one (sequential quadratic
+programming [kraft1988]) goes down from its best point. A design whose loops do not close, or whose motion stops, is one
+that may not be chosen, not an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import units
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice
+from linkwork.model import Model
+from linkwork.records import Printed
+from linkwork.studies.points import Range, read_axis
+from linkwork.studies.taking import Take, read_take
+from linkwork.studies.trial import Trial
+from linkwork.tolerances import AGREEMENT, EPSILON, TYPED, halved
+from linkwork.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+
+METHODS = ("global", "local")
+COMPARISON = re.compile(r"(.+?)(<=|>=|<|>)(.+)", re.DOTALL)
+
+
+class Limit(NamedTuple):
+    """What a design must satisfy: a number taken of its motion, below a bound or above it."""
+
+    text: str
+    take: Take
+    sign: float  # 1 if it is to be below, -1 if above
+    bound: float
+
+    @property
+    def size(self) -> float:
+        """By what excess is measured."""
+        return abs(self.bound) or 1.0
+
+    def excess(self, value: float) -> float:
+        """By how much it is not satisfied."""
+        return self.sign * (value - self.bound)
+
+
+def read_limit(text: str) -> Limit:
+    """max(abs(reaction:O.x)) < 5 kN"""
+    match = COMPARISON.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"'{text}' is no limit; write for example 'max(slider.x) < 30 mm'", "bad-limit")
+    try:
+        bound = units.quantity(match[3], None)
+    except LinkworkError as error:
+        raise UsageError(f"'{text}': {error.message}", error.code) from None
+    if bound is None:
+        raise UsageError(f"'{text}': '{match[3].strip()}' is no number, and no number with a unit", "bad-limit")
+    return Limit(text.strip(), read_take(match[1]), 1.0 if match[2].startswith("<") else -1.0, bound)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Values of parameters, what was taken of the motion and by how much each limit is exceeded; NaN without motion."""
+
+    values: Mapping[str, float]
+    objective: float
+    excess: tuple[float, ...]
+    reason: str = ""  # why there is no motion
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Optimum(Printed):
+    """The best design that was found, beside the one that the model states."""
+
+    model: Mechanism
+    take: Take
+    maximizes: bool
+    limits: tuple[Limit, ...]
+    unit: str
+    before: Design
+    best: Design
+    tried: int
+    failed: int  # of these, without a motion
+    trial: Trial
+
+    @property
+    def values(self) -> dict[str, float]:
+        return dict(self.best.values)
+
+    def motion(self, design: Design | None = None) -> Trajectory:
+        """The motion of the best design, or of another one."""
+        return self.trial.move((design or self.best).values)
+
+    def as_dict(self) -> dict[str, Any]:
+        designs = {"before": self.before, "best": self.best}
+        told = {
+            name: {"values": dict(x.values), "objective": x.objective, "excess": list(x.excess), "reason": x.reason}
+            for name, x in designs.items()
+        }
+        aim = "maximize" if self.maximizes else "minimize"
+        counts = {"tried": self.tried, "failed": self.failed, "unit": self.unit}
+        return {"model": self.model.model.name, aim: self.take.text, **told, **counts}
+
+    def __str__(self) -> str:
+        from linkwork.view.report import within_terminal
+        from linkwork.view.studies import optimum_lines
+
+        return within_terminal(optimum_lines(self))
+
+
+def optimize(
+    model: Model | Mechanism,
+    vary: Mapping[str, str | Sequence[float]],
+    minimize: str | None = None,
+    *,
+    maximize: str | None = None,
+    subject: Sequence[str] = (),
+    method: str = "global",
+    seed: int = 0,
+    driven: bool = False,
+    progress: Callable[[float, str], None] | None = None,
+    **options: Any,
+) -> Optimum:
+    """The design for which a number taken of the motion is least, or largest.
+
+        optimize(model, {"l1": "0.5 m:2 m", "m": (1, 5)}, "max(abs(driving:motor))", subject=["range(slider.x) > 1 m"])
+
+    - `vary`: ranges of parameters.
+    - `minimize`, or `maximize`: what is taken of the motion, as in `sweep`.
+    - `subject`: limits, a number taken of the motion and a bound.
+    - `method`: "global" looks everywhere and then goes down from the best point, "local" goes down from the values
+      that the model states.
+    - `driven`: the motion that drivers prescribe; `options` are those of `simulate` or `kinematics`.
+    """
+    if (minimize is None) == (maximize is None):
+        raise UsageError("say what is to be least, or what is to be largest", "no-effect")
+    check_choice("method", method, METHODS)
+    mechanism, names = prepare(model), tuple(vary)
+    if not names:
+        raise UsageError("nothing is varied; give a parameter a range, as l1=0.6:1.4", "no-effect")
+    for name in names:
+        check_choice("parameter", name, mechanism.model.parameters)
+    ranges = [_range(name, vary[name]) for name in names]
+    take, limits = read_take(minimize or maximize or ""), tuple(map(read_limit, subject))
+    takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
+    stated = {name: mechanism.model.parameters[name] for name in names}
+    trial = Trial(mechanism, takes, driven, options)
+    unit = trial.check_takes([stated, *_inside(names, ranges)])[0]
+    search = Search(trial, names, ranges, take, -1.0 if maximize else 1.0, limits, progress)
+    before = search.design(np.array([stated[name] for name in names]))
+    if method == "global":
+        search.look_everywhere(seed)
+    best = search.descend()
+    if search.rank(best)[0] > 0.0:
+        reasons = f" ({best.reason})" if best.reason else ""
+        message = f"none of {search.tried} designs has a motion that satisfies all limits{reasons}"
+        raise NumericalStop(f"{message}; widen ranges or limits", "no-design")
+    counts = search.tried, search.failed
+    return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial)
+
+
+def _range(name: str, given: str | Sequence[float]) -> Range:
+    text = given if isinstance(given, str) else ":".join(str(x) for x in given)
+    axis = read_axis(name, text)
+    if not isinstance(axis, Range):
+        raise UsageError(f"'{name}' needs a range from LOW to HIGH, as {name}=0.5:2", "bad-range")
+    return axis
+
+
+def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, float]]:
+    """Designs at which to see what motions have, if there is none at the one that is stated."""
+    found = [[r.low + part * (r.high - r.low) for r in ranges] for part in (0.5, 0.25, 0.75)]
+    return [dict(zip(names, values, strict=True)) for values in found]
+
+
+@dataclass
+class Search:
+    """Designs in units of their ranges, and the best that was found; of none that is allowed, the least exceeding."""
+
+    trial: Trial
+    names: tuple[str, ...]
+    ranges: Sequence[Range]
+    take: Take
+    sign: float
+    limits: tuple[Limit, ...]
+    progress: Callable[[float, str], None] | None
+    tried: int = 0
+    failed: int = 0
+    best: Design | None = None
+
+    def design(self, values: Array) -> Design:
+        """The design with these values of its parameters."""
+        named = dict(zip(self.names, values.tolist(), strict=True))
+        self.tried += 1
+        try:
+            motion = self.trial.move(named)
+            excess = tuple(limit.excess(limit.take.of_motion(motion)) for limit in self.limits)
+            found = Design(named, self.take.of_motion(motion), excess)
+        except UsageError:
+            raise
+        except LinkworkError as error:
+            self.failed += 1
+            found = Design(named, math.nan, (math.nan,) * len(self.limits), error.code)
+        if self.best is None or self.rank(found) < self.rank(self.best):
+            self.best = found
+        return found
+
+    def rank(self, design: Design) -> tuple[float, float]:
+        """Designs in their order: allowed ones by what is to be least, before them none; others by their excess."""
+        if not math.isfinite(design.objective):
+            return math.inf, math.inf
+        excess = sum(max(0.0, x / limit.size - AGREEMENT) for x, limit in zip(design.excess, self.limits, strict=True))
+        return excess, self.sign * design.objective
+
+    def at(self, u: Array) -> Design:
+        """The design at a point of the unit cube."""
+        return self.design(np.array([r.low + x * (r.high - r.low) for r, x in zip(self.ranges, u, strict=True)]))
+
+    def look_everywhere(self, seed: int) -> None:
+        from scipy.optimize import differential_evolution
+
+        last = 1.0 / EPSILON**2  # above all that is sought: that of designs that do not move
+
+        def value(u: Array) -> float:
+            excess, objective = self.rank(self.at(u))
+            if excess == 0.0:
+                return objective
+            return last if excess == math.inf else last / (1.0 + 1.0 / (1.0 + excess))
+
+        def tell(_: Array, convergence: float) -> None:
+            if self.progress is not None and self.best is not None:
+                self.progress(min(convergence, 1.0), f"{self.tried} designs, best {self.best.objective:.6g}")
+
+        differential_evolution(
+            value,
+            [(0.0, 1.0)] * len(self.names),
+            polish=False,
+            callback=tell,
+            init="sobol",
+            seed=seed,
+        )
+
+    def descend(self) -> Design:
+        from scipy.optimize import minimize
+
+        assert self.best is not None
+        if not math.isfinite(self.best.objective):
+            return self.best
+        span = np.array([r.high - r.low for r in self.ranges])
+        low = np.array([r.low for r in self.ranges])
+        start = np.clip((np.array([self.best.values[name] for name in self.names]) - low) / span, 0.0, 1.0)
+        size = abs(self.best.objective) or 1.0
+        known: dict[bytes, Design] = {}
+
+        def found(u: Array) -> Design:
+            u = np.clip(u, 0.0, 1.0)
+            if u.tobytes() not in known:
+                known[u.tobytes()] = self.at(u)
+            return known[u.tobytes()]
+
+        def value(u: Array) -> float:
+            objective = found(u).objective
+            return self.sign * objective / size if math.isfinite(objective) else 1.0 / TYPED
+
+        def room(u: Array) -> Array:
+            by = [limit.size for limit in self.limits]
+            return -np.nan_to_num(np.array(found(u).excess) / by, nan=1.0)
+
+        minimize(
+            value,
+            start,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(start),
+            constraints=[{"type": "ineq", "fun": room}] if self.limits else (),
+            options={"eps": halved(AGREEMENT), "ftol": AGREEMENT},
+        )
+        return self.best

@@ -1,0 +1,47 @@
+"""One design of a mechanism tried out: its motion, and what is taken of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.driven.kinematics import kinematics
+from linkwork.errors import LinkworkError, NumericalStop, UsageError
+from linkwork.simulation.simulate import simulate
+from linkwork.studies.taking import Take
+from linkwork.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mechanism, what is taken of its motions, and how these are computed."""
+
+    mechanism: Mechanism
+    takes: tuple[Take, ...]
+    is_driven: bool
+    options: Mapping[str, Any]
+
+    def move(self, values: Mapping[str, float]) -> Trajectory:
+        """The motion with these values of parameters."""
+        analysis = kinematics if self.is_driven else simulate
+        return analysis(self.mechanism, dict(values), **self.options)
+
+    def check_takes(self, designs: Sequence[Mapping[str, float]]) -> list[str]:
+        """The units of what is taken, by the first of these designs that moves; UsageError for what no motion has."""
+        events = tuple(event.name for event in self.mechanism.model.events)
+        last: LinkworkError | None = None
+        for values in designs:
+            try:
+                motion: Trajectory | None = self.move(values)
+            except UsageError:
+                raise
+            except NumericalStop as stop:
+                last, motion = stop, stop.trajectory
+            except LinkworkError as refused:
+                last, motion = refused, None
+            if motion is not None:
+                return [take.check(motion, events) for take in self.takes]
+        assert last is not None
+        raise last
