@@ -206,6 +206,7 @@ sweeps.sweep(loads(open(sys.argv[1]).read()), {"h": "0.5:4:200"}, ["time(floor)"
 """
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     """With SIGKILL, which no process hears, after some chunks and again."""
     model, script = tmp_path / "ball.yaml", tmp_path / "run.py"
