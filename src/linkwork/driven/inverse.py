@@ -89,7 +89,7 @@ def inverse(
 
 
 def check_actuators(model: Model) -> None:
-    """UsageError of a model without actuators, or one whose forces a motion does not tell."""
+    """UsageError of a model without actuators."""
     if not model.actuators:
         hint = "write actuators: {m: {joint: O}} into its file, or ask `kinematics` for the driving forces"
         raise UsageError(f"'{model.name}' has no actuators whose forces could be asked for; {hint}", "no-actuators")
@@ -104,6 +104,8 @@ def prescribe(
     progress: Callable[[float, float], None] | None,
 ) -> Trajectory:
     """The motion: as it is given, from a file, through measured positions, or by the drivers."""
+    if motion is not None and (t_end is not None or step is not None):
+        raise UsageError("a motion that is given has its own times", "no-effect")
     if isinstance(motion, str | Path):
         from linkwork.resultfile import SUFFIXES, is_result
 
@@ -118,8 +120,8 @@ def prescribe(
     if motion is not None:
         if not isinstance(motion, Trajectory):
             raise UsageError(f"{motion!r} is no motion; give a result or the name of its file", "bad-value")
-        if t_end is not None or step is not None or assemble:
-            raise UsageError("a motion that is given has its own times and start", "no-effect")
+        if assemble:
+            raise UsageError("a motion that is given has its own start", "no-effect")
         return motion
     if mechanism.equations.slips and check(mechanism, assemble=assemble).dof == 0:
         return simulate(mechanism, t_end=t_end, step=step, progress=progress)  # positions follow from velocities

@@ -30,6 +30,7 @@ from linkwork.errors import ModelError, UsageError, did_you_mean
 from linkwork.formats.columns import Column, read_columns
 from linkwork.linalg.rank import FEW, TINY
 from linkwork.model import Model
+from linkwork.start.check import check
 from linkwork.tolerances import HALF_THE_DIGITS, NEGLIGIBLE
 from linkwork.trajectory import Trajectory
 
@@ -47,10 +48,16 @@ def follow(model: Model, path: Path, assemble: bool) -> Trajectory:
     if len(t) < 5 or not np.all(np.diff(t) > 0.0) or not all(np.isfinite(x.values).all() for x in columns.values()):
         rule = "five or more times that rise, and a number for each"
         raise ModelError("has gaps, or too few times", "bad-table", file=str(path), rule=rule)
+    if t[0] != 0.0:
+        rule = "a motion begins at t = 0; take its first time from all"
+        raise ModelError(f"its times begin at {t[0]:g} s", "bad-table", file=str(path), rule=rule)
     known = measurable(model)
     if unknown := [name for name in names if name not in known]:
         hint = did_you_mean(unknown[0], known) or "name a coordinate, a point or a freedom of a joint"
         raise UsageError(f"'{path}' measures '{unknown[0]}', which the model has not; {hint}", "unknown-quantity")
+    if (freedoms := check(replace(model, drivers=())).dof) != len(names):
+        message = f"'{path}' measures {len(names)} positions of a mechanism of {freedoms} freedoms"
+        raise UsageError(f"{message}; give as many positions as there are freedoms", "measured-freedoms")
     Y = np.column_stack([in_si(columns[name], UNITS[FREEDOMS[known[name][1]]], name) for name in names])
     times, smoothed = tuple(t.tolist()), smooth(t, Y).T.tolist()
     drivers = [Driver(name, *known[name], Table(times, tuple(y))) for name, y in zip(names, smoothed, strict=True)]

@@ -380,7 +380,7 @@ class Exercise(Sheet):
             )  # fmt: skip
         self.head("Jacobian")
         if slips:
-            rates = ("in the rates of", sym.Psi, "and here") if len(slips) < self.m else ("in this",)
+            rates = ("in the rates of", sym.Psi, "and here") if len(slips) < self.m else ("there",)
             self.say("The factors of the velocities", *rates, "are")
         else:
             self.say(
