@@ -303,7 +303,7 @@ def test_a_double_pendulum_in_points_has_its_motion_and_its_rest(unknowns: str, 
     assert (general.freedoms, general.left, resting.freedoms, resting.left) == (4, (), 0, ())
     assert {text(own) for own in resting.solved if own in resting.x} >= {"lam1", "lam2"}
     assert all(case.left for case in others)
-    assert "not worked out further" in as_text(found)
+    assert "not worked out further, and perhaps empty; left: 1 expression of many terms = 0" in as_text(found)
     a, b, u, v = 0.7, -1.9, 1.3, -2.1
     r1, t1 = np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)])
     r2, t2 = 0.7 * np.array([np.cos(b), np.sin(b)]), 0.7 * np.array([-np.sin(b), np.cos(b)])

@@ -27,7 +27,7 @@ from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
 from linkwork.writing.rational import UNIT, Monomial, Polynomial, TooLong, expression, quotient, rational
 
-MOST_TAKEN = 150  # equations taken up in all cases: what goes on for longer has more cases than anyone reads
+MOST_TAKEN = 100  # equations taken up in all cases: what goes on for longer has more cases than anyone reads
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _Completion:
         cases = [
             replace(case, zero=_conditions(state, case.zero, [other for other, _ in found])) for state, case in found
         ]
-        return sorted(cases, key=lambda case: (case.left != (), -len(case.arbitrary), -case.freedoms))
+        return sorted(cases, key=_place_of)
 
     def finish(self, state: _State) -> Iterator[list[_State]]:
         """Take up all equations of a case, and tell what branches off on the way."""
@@ -441,6 +441,11 @@ class _Completion:
             left = tuple((atom, e) for atom, e in monomial if atom is not leader)
             found.setdefault(dict(monomial).get(leader, 0), {})[left] = c
         return [expression(Polynomial(found.get(k, {}))) for k in range(max(found, default=0) + 1)]
+
+
+def _place_of(case: Case) -> tuple[bool, int, int]:
+    """Cases with most freedom first; those that are not worked out last, the general ones before the special."""
+    return (True, len(case.zero), 0) if case.left else (False, -len(case.arbitrary), -case.freedoms)
 
 
 def _conditions(state: _State, stated: Sequence[Expr], found: Sequence[_State]) -> tuple[Expr, ...]:

@@ -94,7 +94,8 @@ def _shortly(sides: Iterable[Expr], relation: str) -> str:
     lines = [f"{text(own)} {relation}" for own in sides]
     short = [line for line in lines if len(line) <= WIDTH and "\n" not in line]
     rest = len(lines) - len(short)
-    return ", ".join([*short, *([f"{rest} {relation} too long to be shown"] if rest else [])])
+    many = f"{rest} {'expression' if rest == 1 else 'expressions'} of many terms {relation}"
+    return ", ".join([*short, *([many] if rest else [])])
 
 
 def _joined(names: Iterable[Expr]) -> str:
