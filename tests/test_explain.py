@@ -718,6 +718,15 @@ def test_large_matrices_come_in_blocks() -> None:
     assert max(len(line) for line in written.splitlines()) < 220
 
 
+def test_wide_matrices_fit_on_paper() -> None:
+    """On paper nothing scrolls: a matrix is as much smaller as it has more characters than a line."""
+    shown = page(worked("spatial_slider_crank", "svd"))
+    widths = [int(x) for x in re.findall(r'class="grid[^"]*" style="--characters: (\d+)"', shown)]
+    assert len(widths) == shown.count('class="grid')
+    assert min(widths) < 60 < 125 < max(widths) < 250
+    assert "calc(125em / var(--characters))" in shown
+
+
 def test_save(tmp_path: Path) -> None:
     sheet = worked("simple_pendulum_rod", "qr")
     for suffix, write in FORMATS.items():

@@ -210,6 +210,15 @@ thead th { border-bottom: 1px solid #888; font-weight: normal; }
 .grid.bare td:first-child { border-left: 1.5px solid #333; }
 figure { margin: 0.5rem 0; }
 math[display="block"] { margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; }
+@media print {
+  @page { size: A4; margin: 16mm; }
+  body { margin: 0; padding: 0; max-width: none; font-size: 10.5pt; }
+  h2 { break-after: avoid; }
+  figure, tr, .grid, p { break-inside: avoid; }
+  .scroll, .grid, math[display="block"] { overflow: visible; }
+  .grid { font-size: min(1em, calc(125em / var(--characters))); }
+  .grid th, .grid td { padding: 0.15em 0.7em; }
+}
 """
 
 
@@ -254,9 +263,18 @@ def _html_block(block: Block) -> str:
     head = "".join(_tr("th", map(_html, line), "<th></th>" if block.rows else "") for line in _header(block))
     labels = [f"<th>{html.escape(name)}</th>" for name in block.rows] or [""] * len(block.cells)
     rows = "".join(_tr("td", map(mathml, row), label) for label, row in zip(labels, block.cells, strict=True))
-    bare = "" if block.rows else " bare"
+    bare, columns = "" if block.rows else " bare", len(block.cells[0]) if block.cells else 0
     table = f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
-    return f'<div class="grid{bare}">{mathml(block.symbol)} = {table}</div>'
+    wide = (
+        len(plain(block.symbol)) + max(map(len, block.rows), default=0) + sum(_width(k, block) for k in range(columns))
+    )
+    return f'<div class="grid{bare}" style="--characters: {wide}">{mathml(block.symbol)} = {table}</div>'
+
+
+def _width(k: int, grid: Grid) -> int:
+    """Of a column, in characters, with the space beside it: wide matrices are made smaller in print."""
+    cells = [*(_text(line[k]) for line in _header(grid)), *(plain(row[k]) for row in grid.cells)]
+    return 3 + max(map(len, cells), default=0)
 
 
 FORMATS: dict[str, Callable[[Worked], str]] = {".md": markdown, ".html": page, ".tex": tex, ".txt": text}
