@@ -568,6 +568,16 @@ def test_a_crossing_at_a_value_that_is_looked_at_is_found() -> None:
     assert [crossing.value for crossing in found.crossings] == pytest.approx([6.02426201538835889], abs=1e-11)
 
 
+def test_a_start_that_moves_unsteadily_is_not_passed_over_in_silence() -> None:
+    """The shipped bicycle begins to roll over: about its rest the speed changes nothing, which is refused."""
+    found = linearize(load("whipple_bicycle"))
+    assert found.at == "equilibrium"
+    assert "the start moves, and not steadily" in str(found)
+    with pytest.raises(UsageError, match="changes nothing in the small motions about the equilibrium; the start is"):
+        found.over("v", [0.0, 5.0])
+    assert not linearize(load("double_pendulum")).unsteady
+
+
 def test_the_critical_spin_of_a_disc_and_of_a_top_are_located() -> None:
     """Where two eigenvalues meet at zero, 3.30151480384383556 rad/s, and where two pairs meet, (C s)^2 = 4 A m g l."""
     disc = linearize(load("rolling_disc"), {"lean": 0.0, "turn": 0.0, "spin": 5.0})

@@ -290,6 +290,7 @@ class Linearization(Printed):
     tangent: Tangent
     basis: Basis
     signals: Signals
+    unsteady: str = ""  # why a start that moves was passed over
 
     @property
     def B(self) -> Array:
@@ -489,7 +490,7 @@ def linearize(
     - `parameters`: other values of parameters that the model names.
     - `at`: "equilibrium", to which the mechanism sinks from its start; "start", which must rest or move steadily; a
       time in seconds, at which its motion does; or what `equilibrium` returned. Unless given, the start if it rests or
-      moves steadily, else the equilibrium.
+      moves steadily, else the equilibrium; `unsteady` then says why.
     - `coordinates`: body, joint, minimal or euler; the eigenvalues are the same in all.
     - `independent`: names of the coordinates in which M, C and K stand; unless given, they are chosen.
     - `inputs`, `outputs`: names of inputs or parameters, and of results, unless given those of the model.
@@ -504,12 +505,15 @@ def linearize(
     if at == "equilibrium":
         return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
     if at is None or at == "start":
+        place = find_start(restart(mechanism.place())).place
         try:
-            return about_place(mechanism, find_start(restart(mechanism.place())).place, "start", *how)
+            return about_place(mechanism, place, "start", *how)
         except NumericalStop as error:
             if at == "start" or error.code != "not-steady":
                 raise
-        return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
+            unsteady = error.message.partition(";")[0] if place.v.any() else ""
+        found = about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
+        return replace(found, unsteady=unsteady)
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
     return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", *how)

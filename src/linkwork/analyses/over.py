@@ -126,6 +126,10 @@ def over(first: Linearization, parameter: str, values: Sequence[float] | Array) 
         raise UsageError("only about the start or the equilibrium is there a family over a parameter", "no-family")
     following = Following(first, parameter)
     found = [following.reduced(value) for value in grid.tolist()]
+    if len(grid) > 1 and all(np.array_equal(reduced.A, found[0].A) for reduced in found[1:]):
+        message = f"'{parameter}' changes nothing in the small motions about the {first.at}"
+        start = f"; the start is passed over: {first.unsteady}" if first.unsteady else ""
+        raise UsageError(f"{message}{start}", "no-effect")
     return follow(following, first.name, grid, found)
 
 

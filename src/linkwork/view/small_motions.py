@@ -98,6 +98,7 @@ def linearization_lines(found: Linearization) -> Lines:
     """Where a mechanism was linearized, and its modes."""
     f = found
     lines = [("model", f"{f.name}, in {f.coordinates} coordinates"), ("about", _about(f))]
+    lines += [("", f"the start moves, and not steadily: {f.unsteady.partition(': ')[2]}")] if f.unsteady else []
     lines += [("stability", f"{f.stability}, {STABILITIES[f.stability]}")]
     lines += [("states", ", ".join(f.states))]
     for k, mode in enumerate(f.modes, start=1):
