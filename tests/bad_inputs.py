@@ -107,6 +107,8 @@ OTHERS = {
     "inertia": "B MAS Ixx Ixy Ixz Iyx Iyy Iyz Izx Izy Izz\n1 2,5 1 0 0 0 1 0 0 0 1\n",
 }
 HIGH = "{type: table, times: [0, 1, 2], values: [0, 1e308, -1e308]}"
+PUSH = "forces: {f: {type: torque, on: rod, torque: u}}\n"
+LOOK = "outputs: {y: {formula: u + rod.phi}}\n"
 PIN = "{type: revolute, i: ground.O, j: rod.O}"
 AGAINST = "".join([PIN, *(f"\n  v{k}: {{type: velocity-constraint, formula: rod.omega - {k}}}" for k in (1, 2))])
 MOTOR = "drivers: {m: {joint: O, motion: %s}}\n"
@@ -354,6 +356,21 @@ CASES = [
     Case("a comma for a point", "check x.yaml", rod("mass: 2", 'mass: "12,5"')),
     Case("a sum of two units", "check x.yaml", rod("mass: 2", 'mass: "2 m + 3 s"')),
     Case("a sum of two kinds", "check x.yaml", rod(more="forces: {f: {type: torque, on: rod, torque: l + t}}\n")),
+    Case("a state without a rate", "check x.yaml", rod(more="states: {z: {start: 1}}\n")),
+    Case("an input that needs itself", "check x.yaml", rod(more=f"inputs: {{u: {{value: -output:y}}}}\n{LOOK}")),
+    Case("a force that needs a reaction", "check x.yaml", rod(more=f"inputs: {{u: {{value: reaction:O.x}}}}\n{PUSH}")),
+    Case("a rate that needs a reaction", "run x.yaml", rod(more='states: {z: {rate: "reaction:O.x - z"}}\n')),
+    Case("an input of another kind", "check x.yaml", rod(more=f"inputs: {{u: {{unit: N*m, value: 3 N}}}}\n{PUSH}")),
+    Case("an input left open", "run x.yaml", rod(more=f"inputs: {{u: {{unit: N*m}}}}\n{PUSH}")),
+    Case("an input nobody knows", "run x.yaml --input v=3", rod(more=f"inputs: {{u: {{unit: N*m}}}}\n{PUSH}")),
+    Case("a table of inputs that is none", "run x.yaml --input u=none.csv", rod(more=f"inputs: {{u: {{}}}}\n{PUSH}")),
+    Case("an input in a mass", "check x.yaml", rod("mass: 2", "mass: u", more="inputs: {u: {value: 2}}\n")),
+    Case("nothing to be sampled", "check x.yaml", rod(more=f"inputs: {{u: {{value: 1, every: 1 ms}}}}\n{PUSH}")),
+    Case(
+        "a method for second order",
+        "run x.yaml --integrator generalized-alpha",
+        rod(more="states: {z: {rate: -z}}\n"),
+    ),
     Case("an end before the start", "run x.yaml --t-end -1", rod()),
     Case("a tolerance of zero", "run x.yaml --rtol 0", rod()),
     Case("a tolerance of one", "run x.yaml --rtol 1", rod()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,12 +12,28 @@ import numpy as np
 import pytest
 from commands import Answer
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 
-from linkwork import PlanarModel, SpatialModel, Start, Trajectory, load, loads, simulate
-from linkwork.errors import ModelError, UsageError
+from linkwork import (
+    Controller,
+    PlanarModel,
+    SpatialModel,
+    Start,
+    Trajectory,
+    load,
+    loads,
+    prepare,
+    simulate,
+)
+from linkwork.constraints.projection import project_start
+from linkwork.errors import ModelError, NumericalStop, UsageError
+from linkwork.integrators.integrate import Settings
+from linkwork.integrators.sampling import sample
 from linkwork.modelfile import build, find, with_start
+from linkwork.simulation.options import Choice
+from linkwork.simulation.problem import Motion
+from linkwork.units import in_si
 
 Array = NDArray[np.float64]
 # A motor of which nothing is 1: volts drive a current, which drives an arm that a spring and gravity hold.
@@ -178,6 +195,110 @@ def test_states_in_space_read_joints_and_turn_whole_turns() -> None:
         np.testing.assert_allclose(motion["output:error"], np.degrees(0.4 - motion["joint:O.angle"]), atol=1e-9)
 
 
+CRANK = """
+linkwork: 1
+parameters: {K: 3 N*m/A}
+ground: {points: {O: [0, 0]}}
+bodies:
+  crank: {mass: 2, inertia: 0.3, position: [0.2, 0.1], angle: 0.46, points: {O: [-0.22, 0], A: [0.22, 0]}}
+  rod: {mass: 1, inertia: 0.2, position: [0.8, 0.1], angle: -0.24, points: {A: [-0.45, 0], B: [0.45, 0]}}
+  slider: {mass: 3, inertia: 0.1, position: [1.3, 0], points: {B: [0, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: slider.B}
+  S: {type: prismatic, i: ground.O, j: slider.B, axis: [1, 0]}
+forces:
+  drive: {type: torque, on: crank, torque: K*i}
+  load: {type: point-force, at: slider.B, force: [-40*w - 3*slider.vx, 0]}
+inputs: {u: {unit: V, value: 9 + 3*sin(5*t)}}
+outputs: {load: {formula: "reaction:B.x"}, speed: {formula: crank.omega, unit: rpm}}
+states:
+  i: {rate: (u - 1.5*i - K*output:speed)/0.08, start: 1, unit: A}
+  w: {rate: slider.vx - 4*w*abs(crank.omega)}
+simulation: {t_end: 1, step: 0.1, rtol: 1e-11, atol: 1e-11, start: {O: 0.46}, rate: {O: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"coordinates": "joint"},
+        {"coordinates": "minimal"},
+        {"coordinates": "joint", "formulation": "udwadia-kalaba"},
+        {"formulation": "qr", "stabilization": "baumgarte"},
+        {"formulation": "lu"},
+        {"formulation": "ggl", "integrator": "dopri5"},
+        {"formulation": "index-3", "integrator": "radau5", "rtol": 1e-9, "atol": 1e-9},
+        {"integrator": "radau5", "coordinates": "joint", "rtol": 1e-9, "atol": 1e-9},
+    ],
+)
+def test_states_of_a_closed_loop_are_the_same_however_they_are_integrated(how: dict[str, Any]) -> None:
+    """A slider-crank driven by a current against a load with a memory: whole states, reactions and outputs."""
+    model = loads(CRANK)
+    usual, other = (simulate(model, **x) for x in ({}, how))
+    names = ["crank.phi", "crank.omega", "slider.x", "state:i", "state:w", "state:i_d", "output:speed", "output:load"]
+    for name in names:
+        np.testing.assert_allclose(other[name], usual[name], rtol=2e-7, atol=2e-7, err_msg=name)
+    assert np.abs(usual["energy:drift"]).max() < 1e-8
+
+
+def test_states_of_a_closed_loop_by_another_integrator() -> None:
+    """The same by SciPy, in the one freedom of the crank: equations of Lagrange with numbers of its own."""
+    r, a, length, b = 0.22, 0.44, 0.9, 0.45
+
+    def place(phi: float) -> tuple[Array, Array, Array]:
+        """Of rod and slider, (x, y, angle) of the rod, x of the slider; and their slopes and curvatures by phi."""
+        h = 1e-4
+
+        def at(p: float) -> Array:
+            angle = -np.arcsin(a * np.sin(p) / length)
+            return np.array(
+                [r * np.cos(p), r * np.sin(p), p, a * np.cos(p) + b * np.cos(angle), a * np.sin(p) + b * np.sin(angle),
+                 angle, a * np.cos(p) + length * np.cos(angle), 0.0, 0.0]
+            )  # fmt: skip
+
+        x = [at(phi + k * h) for k in (-2, -1, 0, 1, 2)]
+        slope = (x[0] - 8 * x[1] + 8 * x[3] - x[4]) / (12 * h)
+        bend = (-x[0] + 16 * x[1] - 30 * x[2] + 16 * x[3] - x[4]) / (12 * h * h)
+        return x[2], slope, bend
+
+    M = np.array([2, 2, 0.3, 1, 1, 0.2, 3, 3, 0.1])
+    weight = -9.81 * np.array([0, 2, 0, 0, 1, 0, 0, 3, 0])
+
+    def rates(t: float, y: Array) -> list[float]:
+        phi, omega, i, w = y
+        _, s, c = place(phi)
+        v = s[6] * omega
+        push = s @ weight + 3 * i + s[6] * (-40 * w - 3 * v)
+        u = 9 + 3 * np.sin(5 * t)
+        alpha = (push - (s * M) @ c * omega**2) / ((s * M) @ s)
+        return [omega, alpha, (u - 1.5 * i - 3 * omega) / 0.08, v - 4 * w * abs(omega)]
+
+    motion = simulate(loads(CRANK))
+    start = [motion["crank.phi"][0], motion["crank.omega"][0], 1.0, 0.0]
+    truth = solve_ivp(rates, (0, 1), start, "DOP853", motion.t, rtol=1e-10, atol=1e-11)
+    found = np.array([motion[name] for name in ("crank.phi", "crank.omega", "state:i", "state:w")])
+    np.testing.assert_allclose(found, truth.y, atol=2e-6)  # differences of positions have as many digits
+
+
+def test_outputs_and_events_name_accelerations() -> None:
+    """Of bodies and points; a ball in air has half the acceleration of its weight at t = (v/g) arcosh(sqrt 2)."""
+    text = CRANK.replace("outputs: {", "outputs: {both: {formula: rod.B.ax + 2*crank.alpha}, ")
+    for coordinates in ("body", "joint", "minimal"):
+        motion = simulate(loads(text), coordinates=coordinates)
+        np.testing.assert_allclose(motion["output:both"], motion["rod.B.ax"] + 2 * motion["crank.alpha"], rtol=1e-12)
+    m = PlanarModel("fall")
+    m.body("ball", mass=2, inertia=0.1, points={"P": (0, 0)})
+    m.point_force("air", "ball.P", force=(0, "0.3*ball.vy^2"))
+    m.event("half", "ball.P.ay + 9.81/2", action="stop")
+    fastest = np.sqrt(2 * 9.81 / 0.3)
+    np.testing.assert_allclose(m.simulate(t_end=5).events.t, [fastest / 9.81 * np.arccosh(np.sqrt(2))], rtol=1e-9)
+    m.torque("no", "ball", torque="ball.ay")
+    with pytest.raises(ModelError, match=r"unknown name 'ball\.ay'"):
+        m.check()
+
+
 def test_events_read_and_set_states_and_inputs() -> None:
     """z' = 4 (w - z) falls to 0 and is set to 2, w goes from 1 to -1 where z is 0.5: exponentials in between."""
     text = MOTOR.replace(
@@ -232,8 +353,21 @@ def test_motions_with_states_are_kept_resumed_and_restarted(tmp_path: Path) -> N
     final = dict(zip(motion.tables["q"].columns.labels, motion.q[10], strict=True))
     moved = model.with_start(final, dict(zip(motion.tables["v"].columns.labels, motion.v[10], strict=True)))
     np.testing.assert_allclose(whole(simulate(moved, t_end=0.5)), whole(motion)[10:], atol=1e-10)
-    begun = simulate(model, start={"i": -0.75})
-    assert begun["state:i"][0] == -0.75
+    placed = replace(model, simulation=replace(model.simulation, start={"i": -0.75, "O": 0.3}))
+    for begun in (
+        *(simulate(model, start={"i": -0.75}, coordinates=name, t_end=0.1) for name in ("body", "joint", "minimal")),
+        *(simulate(placed, coordinates=name, t_end=0.1) for name in ("body", "minimal")),
+    ):
+        np.testing.assert_allclose(whole(begun)[0], [-0.75, 0.3, -2.0], atol=1e-14)
+
+
+def test_errors_of_states_are_measured_by_their_scale() -> None:
+    """A state a million times smaller, with its scale, takes the same steps and has the same digits."""
+    text = MOTOR.replace("rtol: 1e-12, atol: 1e-12", "rtol: 1e-6, atol: 1e-6")
+    z = "z: {rate: %r*cos(30*t) - 20*z, scale: %r}"
+    large, small = (simulate(loads(text.replace("states: {", f"states: {{{z % (x, x)}, "))) for x in (2.0**20, 1.0))
+    assert large.info.steps == small.info.steps
+    np.testing.assert_allclose(large["state:z"], 2.0**20 * small["state:z"], rtol=1e-9)
 
 
 def test_models_in_python_and_in_files_are_the_same(tmp_path: Path) -> None:
@@ -280,7 +414,10 @@ BAD = {
     "no unit": ("unit: deg", "unit: dgr", "unknown-unit"),
     "an unknown key": ("value: 12", "val: 12", "unknown-key"),
     "a list": ("value: 12", "value: [1, 2]", "wrong-shape"),
+    "nothing sampled": ("value: 12", "value: 12, every: 1 ms", "no-effect"),
+    "samples without end": ("value: 12", "value: sin(t), every: 0", "bad-value"),
     "half a table": ("value: 12", "value: {x: [0, 1], y: [1]}", "bad-table"),
+    "a start elsewhere": ("simulation: {", "simulation: {start: {i: 2}, ", "unknown-coordinate"),
     "no scale": ("unit: A}", "unit: A, scale: -1}", "bad-value"),
     "an input in a mass": ("mass: 1.7", "mass: u", "expression-name"),
     "no state to set": ("states:", "events: {e: {when: t - 1, action: set, states: {z: 0}}}\nstates:", "unknown-state"),
@@ -326,5 +463,264 @@ def test_run_takes_inputs(tmp_path: Path, linkwork: Answer) -> None:
     np.testing.assert_allclose(by_number["final"]["q"]["i"], exact(np.array([1.0]), 3.0)[0, 0], atol=1e-10)
     formula = linkwork.data(*run, "--input", "u=2*t")
     assert formula["final"]["q"]["i"] != by_number["final"]["q"]["i"]
-    assert "no parameter 'v'" in linkwork(*run, "--input", "v=3", code=2)
+    assert "no input 'v'" in linkwork(*run, "--input", "v=3", code=2)
     assert "is of kind force" in linkwork(*run, "--input", "u=3 N", code=3)
+
+
+# Sampled inputs, controllers, steps
+
+
+def discretized(gain: float, period: float, count: int, inductance: float = L) -> Array:
+    """(i, phi, omega) at multiples of a period with u = 12 - gain phi held in between: exact for any period."""
+    M = np.zeros((4, 4))
+    M[:3, :3], M[:3, 3] = A, B
+    M[0] *= L / inductance
+    over, x = expm(M * period)[:3], START
+    found = [x]
+    for _ in range(count):
+        x = over @ np.append(x, 12 - gain * x[1])
+        found.append(x)
+    return np.array(found)
+
+
+OPEN = MOTOR.replace(", value: 12", "").replace("step: 0.05", "step: 20 ms")
+SAMPLED = OPEN.replace("unit: V", "value: 12 - 40*rotor.phi, every: 20 ms")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"coordinates": "joint"}, {"coordinates": "minimal"}, {"integrator": "radau5"}, {"formulation": "svd"}],
+)
+def test_a_sampled_formula_is_the_exact_discretization(how: dict[str, Any]) -> None:
+    motion = simulate(loads(SAMPLED), **how)
+    truth = discretized(40.0, 0.02, 50)
+    np.testing.assert_allclose(whole(motion), truth, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(motion["input:u"][1:], 12 - 40 * truth[:-1, 1], atol=1e-9)  # until then
+    unheld = simulate(loads(SAMPLED.replace(", every: 20 ms", "")))
+    assert np.abs(whole(unheld) - truth).max() > 0.1
+
+
+def test_samples_go_on_where_another_method_takes_over() -> None:
+    """A current that settles in half a microsecond is stiff behind every sample: methods change, values stay."""
+    stiff = SAMPLED.replace(f"L: {L} H", "L: 1 uH").replace("rtol: 1e-12, atol: 1e-12", "rtol: 1e-9, atol: 1e-9")
+    motion = simulate(loads(stiff))
+    assert any(note.code == "stiff" for note in motion.info.notes)
+    np.testing.assert_allclose(whole(motion), discretized(40.0, 0.02, 50, 1e-6), rtol=0, atol=1e-6)
+
+
+def test_sampling_as_python_does_what_its_machine_code_does() -> None:
+    found = []
+    for stepped in (False, True):
+        motion = Motion.begin(
+            prepare(loads(SAMPLED)), Choice("augmented", "projection", 0.0, 0.0), "mass", False, (), None, None
+        )
+        y = project_start(motion.system, motion.p, motion.start.place)
+        motion.set_off(Settings(), np.array([0.0, 0.1]), y)
+        state = motion.state
+        state.at.x[0] = np.nextafter(0.04, 1.0)  # both ticks are behind it
+        for _ in range(2):
+            (sample.python if stepped else sample)(state.m, state.p, state.own, state.w)
+        found.append(np.concatenate([state.held, state.at.x, state.at.k, *state.take_samples()]))
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_allclose(found[0][0], 12 - 40 * 0.3, atol=1e-13)
+
+
+def test_controllers_in_python_are_asked_at_their_times_alone() -> None:
+    """The same by a function, which sees outputs and coordinates, at multiples of its period and nowhere else."""
+    asked: list[float] = []
+
+    def control(t: float, y: Mapping[str, float]) -> dict[str, float]:
+        asked.append(t)
+        assert y["turned"] == y["rotor.phi"]
+        return {"u": 12 - 40 * y["turned"]}
+
+    motion = simulate(loads(OPEN), controllers=[Controller("20 ms", control)])
+    np.testing.assert_allclose(whole(motion), discretized(40.0, 0.02, 50), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(asked, 0.02 * np.arange(50), rtol=1e-15)
+    assert len(asked) == 50  # also after results have been read
+
+
+def test_controllers_of_two_rates_meet() -> None:
+    """0.1 and 0.3 meet but for rounding at 0.3, 0.6, 0.9; each is asked once there."""
+    times: dict[float, list[float]] = {0.1: [], 0.3: []}
+
+    def asking(period: float, name: str) -> Controller:
+        def call(t: float, _: Mapping[str, float]) -> dict[str, float]:
+            times[period].append(t)
+            return {name: len(times[period])}
+
+        return Controller(period, call)
+
+    text = OPEN.replace("inputs: {", "inputs: {w: {value: 0}, ")
+    motion = simulate(loads(text), controllers=[asking(0.1, "u"), asking(0.3, "w")])
+    for period, found in times.items():
+        np.testing.assert_allclose(found, period * np.arange(len(found)), rtol=1e-14)
+    assert (len(times[0.1]), len(times[0.3])) == (10, 4)
+    assert (motion["input:u"][-1], motion["input:w"][-1]) == (10.0, 4.0)
+
+
+def test_samples_and_events_keep_their_order() -> None:
+    """An event sets u within a sample; the clock takes it back at the next one. Resumed, the samples go on."""
+    text = SAMPLED.replace("states:", "events: {e: {when: t - 0.509, action: set, inputs: {u: 3}}}\nstates:")
+    text = text.replace("step: 20 ms", "step: 4 ms")
+    motion = simulate(loads(text))
+    held = {round(t, 9): u for t, u in zip(motion.t, motion["input:u"], strict=True)}
+    assert held[0.512] == held[0.516] == held[0.52] == 3.0
+    np.testing.assert_allclose(held[0.524], 12 - 40 * motion["rotor.phi"][np.isclose(motion.t, 0.52)], rtol=1e-9)
+    first = simulate(loads(text), t_end=0.512)
+    rest = simulate(loads(text), start=Start(resume=first))
+    np.testing.assert_allclose(whole(rest), whole(motion), atol=1e-11)
+    at_tick = simulate(loads(text), start=Start(resume=simulate(loads(text), t_end=0.3)))
+    np.testing.assert_allclose(whole(at_tick), whole(motion), atol=1e-11)
+
+
+def test_controllers_are_refused_with_reason() -> None:
+    def give(**values: float) -> Sequence[Controller]:
+        return [Controller("20 ms", lambda t, y: values)]
+
+    model = loads(OPEN)
+    for controllers, error, reason in (
+        (give(v=1.0), UsageError, "no input 'v'"),
+        (give(), UsageError, "input 'u' is left open, and no controller gives it"),
+        (give(u=float("nan")), UsageError, "gives input 'u' the value nan at t = 0"),
+        ([lambda t, y: {}], UsageError, "is no Controller"),
+        ([Controller("20 ms", lambda t, y: {"u": y["turnd"]})], KeyError, "turnd"),
+        ([Controller("20 ms", lambda t, y: {"u": 1 / (0.5 - (t > 0.3) * 0.5)})], ZeroDivisionError, "division"),
+        ([Controller("1 ns", lambda t, y: {"u": 0.0})], UsageError, "sampled every 1e-09 s"),
+    ):
+        with pytest.raises(error, match=reason):
+            simulate(model, controllers=controllers)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="input 'u' has a formula of its own"):
+        simulate(loads(SAMPLED.replace("inputs: {", "inputs: {w: {value: 0}, ")), controllers=give(u=1.0))
+    with pytest.raises(UsageError, match="has no inputs"):
+        simulate(load("slider_crank"), controllers=give(u=1.0))
+    with pytest.raises(UsageError, match="is no time between samples"):
+        Controller(0.0, lambda t, y: {})
+    with pytest.raises(UsageError, match="is no function"):
+        Controller("1 ms", {"u": 1.0})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="state 'i' is of first order"):
+        simulate(loads(MOTOR), integrator="generalized-alpha")
+
+
+def test_steps_with_held_inputs_are_the_exact_discretization() -> None:
+    """Steps of the user's own; a state is all there is: from a copy of it the same states follow."""
+    stepper = prepare(loads(OPEN)).stepper()
+    state, own = stepper.start(), [stepper.names.index(x) for x in ("i", "rotor.phi", "rotor.omega")]
+    assert (stepper.inputs, stepper.output_names) == (("u",), ("turned", "power"))
+    truth, kept = discretized(40.0, 0.02, 50), state.copy()
+    for k in range(50):
+        np.testing.assert_allclose(state[own], truth[k], atol=1e-10)
+        if k == 20:
+            kept = state.copy()
+        moved = stepper.step(state, 12 - 40 * stepper.outputs(state)[0], 0.02)
+        assert moved is state
+    for _ in range(30):
+        stepper.step(kept, 12 - 40 * kept[own[1]], 0.02)
+    np.testing.assert_allclose(kept, state, rtol=1e-12, atol=1e-12)
+
+
+def test_steps_pass_what_switches() -> None:
+    """A ball that falls on a spring that only pushes, and a force that is switched by a table of time."""
+    m = PlanarModel("ball")
+    m.fix(O=(0, 0))
+    m.body("ball", mass=2, inertia=0.1, position=(0, 0.5), points={"P": (0, 0)})
+    m.line_contact("floor", "ground.O", "ball.P", normal=(0, 1), stiffness="3 kN/m", damping=5)
+    m.input("f", {"x": [0, 0.2, 0.4, 1.5], "y": [0, 7, -3, 1]}, unit="N")
+    m.point_force("push", "ball.P", force=("f", 0))
+    motion = m.simulate(t_end=1.2, rtol=1e-11, step=0.1)
+    stepper = m.stepper(rtol=1e-11)
+    state = stepper.start()
+    for _ in range(12):
+        stepper.step(state, (), 0.1)
+    names = ["ball.x", "ball.y", "ball.vx", "ball.vy"]
+    found = [state[stepper.names.index(name)] for name in names]
+    np.testing.assert_allclose(found, [motion[name][-1] for name in names], atol=1e-8)
+
+
+IMPACT = "events: {e: {when: rotor.phi, action: set, restitution: 1}}\nstates:"
+
+
+def test_steps_begin_and_end_where_laws_of_time_switch() -> None:
+    """A torque that is on for 0.3 <= t <= 0.7, in steps of 0.1 whose sums are rounded: the momentum is exact."""
+    text = """
+linkwork: 1
+gravity: [0, 0]
+bodies: {rotor: {mass: 1, inertia: 0.5, points: {O: [0, 0]}}}
+forces: {drive: {type: torque, on: rotor, torque: "if(t < 0.3, 0, if(t <= 0.7, 2, 0))"}}
+simulation: {t_end: 1}
+"""
+    stepper = prepare(loads(text)).stepper()
+    state = stepper.start()
+    for _ in range(30):  # beyond t_end of the model
+        stepper.step(state, (), 0.1)
+    np.testing.assert_allclose(state[stepper.names.index("rotor.omega")], 2 * 0.4 / 0.5, rtol=1e-13)
+
+
+def test_steps_are_refused_with_reason() -> None:
+    with pytest.raises(UsageError, match="sampled at times of its own"):
+        prepare(loads(SAMPLED)).stepper()
+    with pytest.raises(UsageError, match="is not done step by step"):
+        prepare(loads(OPEN.replace("states:", IMPACT))).stepper()
+    with pytest.raises(UsageError, match="multipliers among its unknowns"):
+        prepare(loads(OPEN)).stepper(formulation="index-3", integrator="radau5")
+    stepper = prepare(loads(OPEN)).stepper()
+    with pytest.raises(UsageError, match="dt = -1"):
+        stepper.step(stepper.start(), 1.0, -1)
+    stopping = prepare(loads(OPEN.replace("K*i -", "K*i + 0.1*sqrt(0.5 - t) -"))).stepper()
+    with pytest.raises(NumericalStop, match="t = 0"):
+        stopping.step(stopping.start(), 1.0, 1.0)
+
+
+def test_a_pendulum_held_by_pid_is_the_matrix_exponential_for_small_motion() -> None:
+    weight, J = 1.5 * 9.81 * 0.4, 0.08 + 1.5 * 0.4**2
+    a = np.array([[0, 1, 0], [(weight - 20.0) / J, -3.0 / J, 30.0 / J], [-1, 0, 0]])
+    how: dict[str, Any] = {"coordinates": "joint", "start": {"O": 1e-4}, "rtol": 1e-12, "atol": 1e-14}
+    motion = simulate(load("pid_pendulum"), {"ref": 0.0}, t_end=3, **how)
+    found = np.column_stack([motion["arm.phi"], motion["arm.omega"], motion["state:z"]])
+    truth = np.array([expm(a * t) @ [1e-4, 0, 0] for t in motion.t])
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)
+
+
+def test_states_follow_driven_motion() -> None:
+    """z' = u A.x omega - z/3 along a crank that a driver turns: by quadrature, in kinematics and in dynamics."""
+    m = PlanarModel("driven")
+    m.fix(O=(0, 0))
+    m.body("crank", mass=1, inertia=0.2, points={"O": (0, 0), "A": (0.3, 0)})
+    m.driver("motor", m.revolute("O", m.ground, m["crank"]), "3*t + 0.2*t^2")
+    m.input("u", 2.0)
+    m.state("z", "crank.A.x*crank.omega*u - z/3")
+    truth = quad(
+        lambda t: 0.6 * np.cos(3 * t + 0.2 * t * t) * (3 + 0.4 * t) * np.exp((t - 2) / 3), 0, 2, epsabs=1e-13, limit=200
+    )[0]
+    for motion in (m.kinematics(t_end=2), m.simulate(t_end=2), m.kinematics(t_end=2, coordinates="joint")):
+        np.testing.assert_allclose(motion["state:z"][-1], truth, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_reports_show_signals(tmp_path: Path, linkwork: Answer) -> None:
+    linkwork("report", "pid_pendulum", "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert ">ref - output:tilt</td>" in page
+    assert "output:tilt [deg]" in page
+
+
+def test_commands_tell_of_signals(linkwork: Answer) -> None:
+    told = linkwork("run", "pid_pendulum", "--t-end", "1")
+    assert "output:tilt 9.1473591" in told
+    assert "coordinates more" not in told
+    checked = linkwork.data("check", "pid_pendulum")
+    assert checked["signals"] == {"inputs": ["ref", "u"], "outputs": ["tilt"], "states": ["z"]}
+    assert checked["coordinates"] == 3
+    written = linkwork("equations", "dc_motor", "--to", "c")
+    assert "out[5] = (u - R*i - K*rotor_omega)/L;  // i_d" in written
+
+
+def test_states_in_other_units_are_in_si_among_coordinates() -> None:
+    """Results show the current in mA; q, in which it is integrated, has it in A."""
+    motion = simulate(loads(MOTOR.replace("unit: A}", "unit: mA}")), t_end=0.2)
+    np.testing.assert_allclose(motion["state:i"], 1000 * motion["i"], rtol=1e-14)
+    np.testing.assert_allclose(whole(simulate(loads(MOTOR), t_end=0.2))[:, 0], motion["i"], rtol=1e-14)
+    assert [motion.unit(name) for name in ("state:i", "state:i_d", "i")] == ["mA", "mA/s", "A"]
+    assert [in_si(unit) for unit in ("mA", "N*mm", "kN/mm", "V", "deg", "rpm")] == [
+        *("A", "J", "kg*s^-2", "V", "rad", "s^-1*rad"),
+    ]

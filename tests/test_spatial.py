@@ -650,6 +650,8 @@ def flat(s: Any) -> tuple[Any, Any, Any]:
 
 def embedded(model: Model) -> Model | None:
     """A planar mechanism as one in space, held in the plane by its hinges; None if something has no counterpart."""
+    if model.signals:  # whose formulas name what has another name in space
+        return None
     angles = {symbol(f"{body.name}.omega"): symbol(f"{body.name}.wz") for body in model.bodies}
     bodies: dict[str, Any] = {"ground": model.ground}
     for b in model.bodies:

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from linkwork.modelfile import load, loads
     from linkwork.models import PlanarModel, SpatialModel
     from linkwork.sequences.sequence import ComputationSequence
+    from linkwork.simulation.controllers import Controller
     from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Start
     from linkwork.simulation.simulate import simulate
+    from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import check
     from linkwork.studies.optimize import optimize
     from linkwork.studies.sweep import sweep
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Baumgarte",
     "ComputationSequence",
+    "Controller",
     "Coordinates",
     "Event",
     "GeneralizedAlpha",
@@ -64,6 +67,7 @@ __all__ = [
     "SpatialModel",
     "Start",
     "Stated",
+    "Stepper",
     "Trajectory",
     "actuated",
     "assemble",
@@ -90,6 +94,7 @@ _HOMES = {
     "Baumgarte": "simulation.options",
     "GeneralizedAlpha": "integrators.methods.generalized_alpha",
     "Ranked": "simulation.options",
+    "Controller": "simulation.controllers",
     "Coordinates": "equations.coordinates",
     "Integrator": "simulation.options",
     "Start": "simulation.options",
@@ -102,6 +107,7 @@ _HOMES = {
     "PlanarModel": "models",
     "SpatialModel": "models",
     "Stated": "elements.stated",
+    "Stepper": "simulation.stepper",
     "Trajectory": "trajectory",
     "actuated": "driven.inverse",
     "assemble": "assembly.assemble",

@@ -322,9 +322,12 @@ class Builder(Analyses):
         then |= {"release": release, "engage": engage, "states": states, "inputs": inputs}
         return self._add("events", name, {"when": when, **then})
 
-    def input(self, name: str, value: Any = None, *, unit: str | None = None) -> Part:
-        """A value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open."""
-        return self._add("inputs", name, {"unit": unit, "value": value})
+    def input(self, name: str, value: Any = None, *, unit: str | None = None, every: Any = None) -> Part:
+        """A value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open.
+
+        With `every` the formula is sampled so often, and held in between.
+        """
+        return self._add("inputs", name, {"unit": unit, "value": value, "every": every})
 
     def output(self, name: str, formula: Any, *, unit: str | None = None) -> Part:
         """A formula that is a result, output:name, and that other formulas name so."""

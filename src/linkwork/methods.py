@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linkwork.assembly.modes import Modes
     from linkwork.comparison.compare import Comparison
     from linkwork.lecture.explain import Worked
+    from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import Report
     from linkwork.trajectory import Trajectory
 
@@ -86,6 +87,12 @@ class Analyses:
         from linkwork.studies.sweep import sweep
 
         return sweep(self.subject, vary, take, **options)
+
+    def stepper(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Stepper:
+        """What advances it step by step with inputs that are held, see linkwork.Stepper."""
+        from linkwork.simulation.stepper import Stepper
+
+        return Stepper(self.subject, parameters, **options)
 
     def compare(self, **options: Any) -> Comparison:
         """The same motion by all formulations, with errors and times, see linkwork.compare."""

@@ -181,6 +181,18 @@ def parse_unit(text: str) -> Unit:
     return result
 
 
+def in_si(text: str) -> str:
+    """The unit of SI of the same kind: A of mA, N*m itself."""
+    unit = parse_unit(text)
+    if unit.factor == 1:
+        return text
+    known = {known.exponents: name for name, known in reversed(WITH_PREFIX.items()) if known.factor == 1}
+    if unit.exponents in known:
+        return known[unit.exponents]
+    parts = zip(("kg", "m", "s", "A", "rad"), unit.exponents, strict=True)
+    return "*".join(name if n == 1 else f"{name}^{n}" for name, n in parts if n) or "1"
+
+
 def choose_units(names: Iterable[str]) -> dict[str, Unit]:
     """Units in which to show results, one of each kind."""
     chosen: dict[str, Unit] = {}

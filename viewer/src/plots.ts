@@ -13,6 +13,7 @@ const DASHES: (number[] | undefined)[] = [undefined, [7, 4], [2, 3], [8, 3, 2, 3
 
 const KINDS: [string, string, string[]][] = [
   ["positions", "Positions", ["q"]],
+  ["signals", "Signals", ["inputs", "outputs", "states"]],
   ["velocities", "Velocities", ["v"]],
   ["accelerations", "Accelerations", ["a"]],
   ["points", "Points", ["points"]],
@@ -56,7 +57,7 @@ interface Panel {
 
 export class Plots {
   private readonly panels: Panel[] = [];
-  private readonly wanted = new Set<string>(["positions", "reactions", "loads", "energy"]);
+  private readonly wanted = new Set<string>(["positions", "signals", "reactions", "loads", "energy"]);
   private readonly chosen = new Set<string>();
   private difference: boolean;
   private readonly list: HTMLElement;

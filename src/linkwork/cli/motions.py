@@ -33,9 +33,15 @@ def overrides(assignments: Sequence[str] | None, option: str = "set", example: s
     return values
 
 
-def input_values(assignments: Sequence[str] | None) -> dict[str, Any]:
-    """NAME=VALUE texts of inputs; a file is a table, of its first two columns."""
+def input_values(model: str, assignments: Sequence[str] | None) -> dict[str, Any]:
+    """NAME=VALUE texts of inputs of a model; a file is a table, of its first two columns."""
     found: dict[str, Any] = overrides(assignments, "input", "u=motor.csv")
+    if found:
+        from linkwork.modelfile import find
+
+        known = find(model).data.get("inputs")
+        for name in found:
+            check_choice("input", name, known if isinstance(known, dict) else {})
     for name, value in found.items():
         if Path(value).suffix.lower() in (".csv", ".txt", ".dat", ".tsv"):
             from linkwork.formats.columns import read_columns
@@ -84,7 +90,7 @@ def started(
     """
     from linkwork.modelfile import load
 
-    changes = {**overrides(set_), **input_values(inputs)}
+    changes = {**overrides(set_), **input_values(model, inputs)}
     mechanism = placed(load(model, changes, repair or (), correct), start, rate, cut)
     if assemble:
         from linkwork.assembly.assemble import assemble as close

@@ -241,6 +241,15 @@ class SpatialBody:
 Body: TypeAlias = Ground | PlanarBody | SpatialBody
 
 
+def accelerations_of(body: Body) -> list[str]:
+    """Accelerations of a body and its points, as results name them: crank.ax, crank.alpha, crank.A.ax."""
+    if isinstance(body, Ground):
+        return []
+    axes = "xy" if isinstance(body, PlanarBody) else "xyz"
+    of_points = [f"{body.name}.{point}.a{axis}" for point, axis in product(body.points, axes)]
+    return [*(c.acceleration for c in body.velocities), *of_points]
+
+
 def measures_of(body: Body) -> Iterator[tuple[Expr, str]]:
     """Coordinates and velocities of a body and its points, as formulas name them, with their units."""
     if isinstance(body, Ground):

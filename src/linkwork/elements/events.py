@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from linkwork.elements.bodies import Ground, SpatialBody
+from linkwork.elements.bodies import Ground, SpatialBody, accelerations_of
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, Distance
 from linkwork.elements.loads import JointForce
@@ -114,9 +114,14 @@ def reaction_parts(joint: Any) -> tuple[str, ...]:
     return ("x", "y", "torque") if isinstance(joint, PointPair) else ("torque",)
 
 
-def result_names(joints: Iterable[Any], drivers: Iterable[Any], forces: Iterable[Any]) -> list[str]:
-    """What formulas of events may name beside those of forces: reactions, freedoms of joints, loads, as in results."""
-    found: list[str] = []
+def result_names(
+    bodies: Iterable[Any], joints: Iterable[Any], drivers: Iterable[Any], forces: Iterable[Any]
+) -> list[str]:
+    """What formulas of events and outputs may name beside those of forces, as results do.
+
+    These are accelerations, reactions, freedoms of joints and loads.
+    """
+    found = [name for body in bodies for name in accelerations_of(body)]
     for joint in joints:
         parts, freedoms = reaction_parts(joint), joint.freedoms(*joint.starts())
         found += [f"reaction{mark}{joint.name}.{part}" for part in parts for mark in ".:"]

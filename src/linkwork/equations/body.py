@@ -17,6 +17,7 @@ from linkwork.equations.equations import (
     PREFIXES,
     TIME,
     Chart,
+    Clock,
     Counted,
     Energy,
     Equations,
@@ -102,7 +103,9 @@ class Bodies(NamedTuple):
 
     def _name_results(self, outputs: Mapping[str, Mapping[str, Output]]) -> dict[Expr, Expr]:
         """What formulas of events and signals may name."""
-        named = dict(self.named)
+        e, named = self.equations, dict(self.named)
+        named |= {symbol(c.acceleration): a for c, a in zip(e.velocities, e.a, strict=True)}
+        named |= {symbol(name): x.expression for name, x in outputs["points"].items() if x.unit == "m/s^2"}
         named |= {symbol(f"reaction.{name}"): output.expression for name, output in outputs["reactions"].items()}
         named |= {symbol(f"driving.{name}"): output.expression for name, output in outputs["driving"].items()}
         for kind in ("reactions", "driving", "joints", "loads", "outputs"):
@@ -146,6 +149,12 @@ class Bodies(NamedTuple):
         named = self._name_results(outputs)
         return (*(watch_for(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
+    def sampled(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Clock, ...]:
+        """The inputs whose formulas are evaluated at times of their own."""
+        signals = [x for x in self.parts.inputs if x.every is not None and x.formula is not None]
+        values = substitute([x.formula for x in signals], self._name_results(outputs))
+        return tuple(Clock(as_expr(x.every), {symbol(x.name): value}) for x, value in zip(signals, values, strict=True))
+
 
 def body_equations(model: Model) -> Equations:
     """M a + Psi_q^T lam = Q with q = (x, y, phi) of every planar body, or (r, e) of every spatial one."""
@@ -157,7 +166,7 @@ def body_equations(model: Model) -> Equations:
         return constraint_forces(e.Psi_q, e.lam, rows_of[joint.name], made.columns[body.name])
 
     outputs = made.outputs(pushed)
-    return e.with_outputs(outputs, made.watched(outputs))
+    return e.with_outputs(outputs, made.watched(outputs), made.sampled(outputs))
 
 
 def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:

@@ -15,6 +15,7 @@ from linkwork.equations.parameters import Symbols
 from linkwork.errors import check_names
 from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
+from linkwork.units import in_si
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,8 @@ def equations_of(model: Model) -> Equations:
         return e
     parts = Symbols(model).states
     return e.with_states(
-        [(StateCoordinate(x.name, "", "number", x.unit), as_expr(x.start), as_expr(x.scale)) for x in parts]
+        [
+            (StateCoordinate(x.name, "", "number", in_si(x.unit).replace("*", " ")), as_expr(x.start), as_expr(x.scale))
+            for x in parts
+        ]
     )

@@ -97,6 +97,17 @@ class Energy(NamedTuple):
     applied_power: Expr
 
 
+class Clock(NamedTuple):
+    """At multiples of `every` parameters take new values, which hold in between."""
+
+    every: Expr
+    holds: Mapping[Expr, Expr]
+
+    def moved(self, by: Mapping[Expr, Expr]) -> Clock:
+        """The same in other coordinates."""
+        return self._replace(holds=substitute_in(self.holds, by))
+
+
 class Counted(NamedTuple):
     """An angle of a joint in space that is `carried` along with q, behind the others, so that its turns are counted.
 
@@ -200,6 +211,7 @@ class Equations:
     outputs: Mapping[str, Mapping[str, Output]] = field(default_factory=dict)
     held: tuple[Expr, ...] = ()
     events: tuple[Watch, ...] = ()
+    clocks: tuple[Clock, ...] = ()
     baumgarte: bool = False
     n_states: int = 0  # of q, the last: states of first order, which no velocity moves
     slips: Mapping[int, Expr] = field(default_factory=dict)  # A v + b of rows that are the rate of no Psi
@@ -416,6 +428,7 @@ class Equations:
             *self.energy,
             *named,
             *events,
+            *((clock.every, *clock.holds.items()) for clock in self.clocks),
             *self.chart.start_q,
             *self.chart.start_v,
         )
@@ -485,6 +498,14 @@ class Equations:
             hints=hints,
         )
 
+    def bodies_at(self, q: Sequence[float]) -> Equations:
+        """Those of the bodies, to which states of first order are parameters with the values of here."""
+        assert self.chart.body is not None
+        body, first = self.chart.body.with_values(self.parameters), len(self.q) - self.n_states
+        if not self.n_states:
+            return body
+        return changed(body, parameters={**body.parameters, **dict(zip(self.q[first:], q[first:], strict=True))})
+
     def with_states(self, states: Sequence[tuple[StateCoordinate, Expr, Expr]]) -> Equations:
         """With states of first order behind q, given by what they are, their starts and their scales.
 
@@ -523,8 +544,10 @@ class Equations:
             chart=replace(chart, retract=chart.retract[:n], start_q=chart.start_q[:n], counted=()),
         )
 
-    def with_outputs(self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...]) -> Equations:
-        made = changed(self, outputs=outputs, events=events)
+    def with_outputs(
+        self, outputs: Mapping[str, Mapping[str, Output]], events: tuple[Watch, ...], clocks: tuple[Clock, ...] = ()
+    ) -> Equations:
+        made = changed(self, outputs=outputs, events=events, clocks=clocks)
         for name in ("motion", "Psi_dot", "Psi_q"):  # which depend on neither
             made.symbolic.__dict__[name] = getattr(self, name)
         return made

@@ -87,6 +87,7 @@ def euler_equations(model: Model) -> Equations:
         energy=Energy(*substitute(body.energy, of_bodies)),
         outputs=outputs,
         events=tuple(event.moved(of_bodies) for event in body.events),
+        clocks=tuple(clock.moved(of_bodies) for clock in body.clocks),
         chart=replace(
             body.chart,
             retract=tuple(x + change_of(rate) for x, rate in zip(q, v, strict=True)),

@@ -77,7 +77,7 @@ def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr],
     Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
     that only count the turns of others are no unknowns.
     """
-    placed = len(e.q) - e.n_states if e.chart.tree is None else len(e.v)
+    placed = len(e.v) if e.qd[: len(e.v)] == e.v else len(e.q) - e.n_states
     q, qd, z = e.q[:placed], e.qd[:placed], e.q[len(e.q) - e.n_states :]
     second_order = qd == e.v
     rates = [rate_of(x) for x in q]

@@ -138,7 +138,8 @@ def joint_equations(model: Model) -> Equations:
         kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
         for kind, columns, own in zip(plain.chart.state, plain.columns.values(), (b.q, b.v, b.a), strict=False)
     }
-    return e.with_outputs({kind: move_outputs(own, known) for kind, own in (state | outputs).items()}, events)
+    clocks = tuple(clock.moved(known) for clock in made.sampled(outputs))
+    return e.with_outputs({kind: move_outputs(own, known) for kind, own in (state | outputs).items()}, events, clocks)
 
 
 def _sort_counted(

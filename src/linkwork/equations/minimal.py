@@ -336,6 +336,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
         energy=Energy(*substitute(e.energy, known)),
         outputs=outputs,
         events=tuple(event.moved(known) for event in e.events),
+        clocks=tuple(clock.moved(known) for clock in e.clocks),
         parameters={**e.parameters, **{dyad.sigma: 0.0 for dyad in closing.dyads}},
         chart=Chart(
             retract=tuple(substitute([theta[k] for k in q], moved)),

@@ -48,7 +48,7 @@ class Reading(ABC):
         self.forces = [self._element(force) for force in model.acting]
         # Whatever is called back is no part of the equations.
         self.events = [self._element(replace(event, callback=None)) for event in model.events]
-        self.inputs = [self._element(signal) for signal in model.inputs]
+        self.inputs = [self._element(replace(signal, is_open=False)) for signal in model.inputs]
         self.outputs = [self._element(signal) for signal in model.outputs]
         self.states = [self._element(signal) for signal in model.states]
         self.gravity = self._part(("gravity",), tuple(model.gravity))

@@ -295,6 +295,23 @@ def jumps(s: Source) -> ComputationSequence | None:
     return ComputationSequence("jumps", (TIME, *e.q, *e.v), jumps) if jumps else None
 
 
+def samples(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> new values of what is sampled, clock by clock."""
+    return _signals(s, "samples", [x for clock in s.equations.clocks for x in clock.holds.values()])
+
+
+def signals(s: Source) -> ComputationSequence | None:
+    """(t, q, v) -> the outputs that the model names, in SI."""
+    return _signals(s, "signals", [x.expression for x in s.equations.outputs.get("outputs", {}).values()])
+
+
+def _signals(s: Source, name: str, found: list[Expr]) -> ComputationSequence | None:
+    e = s.equations
+    if not {*e.a, *e.lam}.isdisjoint(ordered(found)):
+        found = substitute(found, dict(zip((*e.a, *e.lam), s.solution, strict=True)))
+    return ComputationSequence(name, (TIME, *e.q, *e.v), found) if found else None
+
+
 def implicit_jacobian(s: Source, form: str) -> ComputationSequence:
     """(t, y) -> the entries of f_y of M y' = f(t, y) in a form of equations/implicit.py."""
     found = implicit_form(s.equations, form)
@@ -316,7 +333,7 @@ def implicit(s: Source, form: str) -> ComputationSequence:
 
 LOCAL = (constraints, linear, retract)  # what a Place asks for
 BASIC: tuple[Program, ...] = (*LOCAL, close, align, report)
-WATCHED: tuple[Program, ...] = (switches, sampled, jumps)
+WATCHED: tuple[Program, ...] = (switches, sampled, jumps, samples, signals)
 MOTION: tuple[Program, ...] = (*BASIC, dynamics, *WATCHED)
 STABILIZED: tuple[Program, ...] = (*BASIC, stabilized_dynamics, *WATCHED)
 BY_ELIMINATION: tuple[Program, ...] = (*BASIC, explicit_dynamics, explicit_derivative, *WATCHED)

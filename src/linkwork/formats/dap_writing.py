@@ -49,6 +49,9 @@ def write(w: Written) -> tuple[dict[str, str], list[str]]:
         w.miss(f"event '{event.name}'")
     for actuator in model.actuators:
         w.miss(f"actuator '{actuator.name}'")
+    for kind in ("input", "output", "state"):
+        for signal in getattr(model, f"{kind}s"):
+            w.miss(f"{kind} '{signal.name}'")
     for name in sorted(model.open):
         w.miss(f"that joint '{name}' is open at first")
     if w.hinges:

@@ -48,6 +48,8 @@ class _Writing:
         self.left_out = [f"the shape of body '{name}'" for name in model.shapes]
         self.left_out += [f"event '{event.name}'" for event in model.events]
         self.left_out += [f"actuator '{actuator.name}'" for actuator in model.actuators]
+        for kind in ("input", "output", "state"):
+            self.left_out += [f"{kind} '{signal.name}'" for signal in getattr(model, f"{kind}s")]
         settings = model.simulation
         if settings.coordinates != "body":
             self.left_out.append(f"the coordinates '{settings.coordinates}'")

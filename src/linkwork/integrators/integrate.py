@@ -45,6 +45,7 @@ from linkwork.integrators.memory import (
     whole_blocks,
 )
 from linkwork.integrators.methods.tableaus import DOP853
+from linkwork.integrators.sampling import Clocks, Wound, sample
 from linkwork.integrators.switches import note_start, pass_switches, watch_step
 from linkwork.integrators.time_loop import advance
 from linkwork.native.enclosing import Guards, Sized
@@ -98,7 +99,7 @@ class Actions(NamedTuple):
     held: slice = slice(0, 0)  # places in p that so change
 
 
-NO_EVENTS = Actions()
+NO_EVENTS, NO_CLOCKS = Actions(), Clocks()
 
 
 class Moment(NamedTuple):
@@ -131,6 +132,7 @@ class Problem:
     guards: Guards | None = None
     events: Actions = NO_EVENTS
     rates: Native | None = None
+    clocks: Clocks = NO_CLOCKS
 
     @cached_property
     def method(self) -> Method:
@@ -140,7 +142,8 @@ class Problem:
     def work(self) -> int:
         """Doubles of scratch."""
         watch, sample = (self.guards.watch, self.guards.sample) if self.guards else (None, None)
-        codes = self.derivative, self.rates, self.project, watch, sample, self.events.jumps, self.method
+        sampled = self.clocks.values, self.clocks.signals
+        codes = self.derivative, self.rates, self.project, watch, sample, self.events.jumps, self.method, *sampled
         return max(f.work for f in codes if f)
 
     def open(self) -> tuple[Run, Array]:
@@ -209,7 +212,7 @@ class State:
             raise UsageError("report times do not increase", "bad-report-times")
         self.rows = np.empty((len(self.times), problem.n_rows or problem.ny))
         self.settings, self.status, self.loop_s = settings, End.BUDGET, 0.0
-        self._occupy(problem, p, y, scale)
+        self._occupy(problem, p, y, scale, float(self.times[0]))
         t, at, by = self.times[0], self.at, settings
         at.rtol, at.least, at.min_step, at.max_step = by.rtol, by.atol, by.min_step, by.max_step
         at.x[0] = at.paced_t = t + LAST_DIGITS * np.spacing(t) if t in stops else t
@@ -217,13 +220,17 @@ class State:
         at.next_step = first_step or problem.method.first_step
         self.stop_at(stops)
 
-    def _occupy(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
+    def _occupy(self, problem: Problem, p: Array, y: Array, scale: Array | float, t: float) -> None:
         """Memory for a problem, with this state in it."""
         self.problem, self.p = problem, np.array(p, dtype=np.float64)
         self.at, self.m = problem.open()
         if problem.guards:
             self.look = new_look(problem.guards, problem.method.n_dense, problem.method.seen)
             self.at.look, self.at.watch_step = ctypes.addressof(pointer_to(self.look)), watch_step.address
+        self.clocks: Wound | None = None
+        if problem.clocks.periods:
+            self.clocks = Wound(problem.clocks, t, problem.ny, self.p)
+            self.at.clocks, self.at.sample = self.clocks.address, sample.address
         self.own, self.w = allocate(len(problem.method.own)), allocate(problem.work)
         self.own[:] = problem.method.own
         self.at.x[1 : 1 + problem.ny] = y
@@ -259,8 +266,10 @@ class State:
 
     def take_over(self, problem: Problem, p: Array, y: Array, scale: Array | float) -> None:
         """Let the motion go on with another problem from y; limits, counters and reports stay."""
-        before, m = self.at, self.m
-        self._occupy(problem, p, y, scale)
+        before, m, clocks = self.at, self.m, self.clocks
+        self._occupy(problem, p, y, scale, self.t)
+        if clocks is not None and self.clocks is not None:
+            self.clocks.at.ticks[:] = clocks.at.ticks
         self.m[KEPT], self.at.x[0] = m[KEPT], before.x[0]
         alike = min(before.n_watched, self.at.n_watched)  # events stand first; what is behind may have changed
         self.at.grazes[:alike] = before.grazes[:alike]
@@ -276,6 +285,11 @@ class State:
                    m.held.copy())
             for m in found
         ]  # fmt: skip
+
+    def take_samples(self) -> Array:
+        """Times, and what p has from then on, since the last time."""
+        self.at.is_full = False
+        return self.clocks.take_notes() if self.clocks else np.empty((0, 0))
 
     @property
     def t(self) -> float:

@@ -38,7 +38,7 @@ class End(IntEnum):
     """How a piece of the motion ended: why the time loop came back."""
 
     REACHED = 0  # the last report time
-    BUDGET = 1  # the attempted steps it was given, or the room for moments
+    BUDGET = 1  # the attempted steps it was given, or the room for moments and samples
     EVENT = 2  # about which Python is asked; it is the last moment that was noted
     UNSUITED = 3  # the method found that another kind suits the problem better
     STEP_TOO_SMALL = 4  # no step is small enough: a singularity, or a derivative that is not finite
@@ -117,6 +117,9 @@ class Run(Memory):
     note_start: int  # of switches.py, where there is something to watch
     watch_step: int
     pass_switches: int
+    sample: int  # of sampling.py, where something is sampled, and where memory for it begins
+    clocks: int
+    is_full: bool  # whether no more samples can be noted
     happen: int  # of events.py, where there are events
     jumps: int  # of events, (t, y) -> numbers
     step: int

@@ -522,10 +522,12 @@ def advance(
         accept(at)
         if (at.crosses or at.passes) and at.begin != 0:
             call(at.begin, m, p, own, w)
+        if at.passes and at.sample != 0:
+            call(at.sample, m, p, own, w)
         if outcome == Outcome.EVENT:
             call(at.happen, m, p, own, w)
         if at.asking != 0:
             return take_wish(at)
-        if at.n_moments == MOMENTS:
+        if at.n_moments == MOMENTS or at.is_full:
             break
     return End.REACHED if at.row == at.n_times else End.BUDGET

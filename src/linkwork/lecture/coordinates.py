@@ -88,7 +88,7 @@ def _write_tree(x: Exercise, place: Numbers, velocity: Formula) -> None:
     """v_b = B v,  M = B^T M_b B,  Q = B^T (Q_b - M_b Bdot v),  C = D B  [nikravesh2018, eqs. (9.22) to (9.34)]."""
     e = place.equations
     assert e.chart.body is not None
-    bodies = Numbers(e.chart.body, *place.of_bodies(), place.t)
+    bodies = Numbers(e.bodies_at(place.q.tolist()), *place.of_bodies(), place.t)
     columns, own = x.scope(M).columns, named(e.chart.body.v_names)
     by_v, speeds, rest = _moved(place, "v")
     rows = [[str(row) for row in e.chart.body.rows].index(str(row)) for row in e.rows]

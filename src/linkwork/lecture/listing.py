@@ -127,7 +127,8 @@ def write_down(
     open_rows = ", ".join(name for name, is_open in left_out.items() if is_open)
     dependent = ", ".join(name for name, is_open in left_out.items() if not is_open)
     values = mechanism.equations.parameters
-    frozen = ", ".join(f"{s.value} = {values[s]:g}" for s in mechanism.equations.held)
+    named = mechanism.model.parameters
+    frozen = ", ".join(f"{s.value} = {values[s]:g}" for s in mechanism.equations.held if s.value not in named)
     dof = len(e.v) - len(rows)
     notes = [f"{dof} {'degree' if dof == 1 else 'degrees'} of freedom", *describe_tree(e)]
     if e.slips:
@@ -164,6 +165,7 @@ def write_down(
         solved = solve_explicitly(e, rows, pivoting, hierarchy, [place.values])
         results = dict(zip((c.acceleration for c in e.velocities), solved.a, strict=True))
         results |= {f"lam {e.rows[k]}": solved.lam[k] for k in rows}
+        results |= {f"{x.value}_d": rate for x, rate in zip(e.q[len(e.q) - e.n_states :], e.rates, strict=True)}
         if not isinstance(pivoting, str) and solved.factors.rows != tuple(pivoting):
             taken = ", ".join(str(row + 1) for row in solved.factors.rows)
             notes.append(f"rows with a zero where the pivot should be gave way; the pivots stand in the rows {taken}")
@@ -191,7 +193,7 @@ def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[s
     if left_out:
         yield f"structural analysis fails: its Jacobian is singular where Psi = 0, because of {left_out}"
         return
-    lengths = len(e.q) - len(e.v) if e.chart.tree is None else 0
+    lengths = len(e.q) - e.n_states - len(e.chart.counted) - len(e.v) if e.chart.tree is None else 0
     known = f", {lengths} of them lengths of Euler parameters" if lengths else ""
     yield f"structural index {found.index}, {found.freedoms} values free at the start{known}"
     for times in sorted({*found.c} - {0}):

@@ -21,7 +21,9 @@ def read_event(
     """The event; formulas that cannot be read are told to the translation."""
     place = ("events", name)
     given.check_name(place)
-    results = {name: symbol(name) for name in result_names(given.joints.values(), drivers, forces)}
+    results = {
+        name: symbol(name) for name in result_names(given.bodies.values(), given.joints.values(), drivers, forces)
+    }
     read = partial(given.read, kind=None, names={**results, **given.motion_names}, of_parameters=False)
     when = as_expr(read(entry.when, place=(*place, "when")))
     velocities = {

@@ -272,7 +272,7 @@ class TableEntry(Entry):
 def _input_value(value: Any) -> Any:
     if isinstance(value, dict):
         return TableEntry.model_validate(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str | None):
         raise PydanticCustomError("number", "should be a number, a quantity, a formula, or a table {x, y} or {file}")
     return value
 
@@ -282,6 +282,8 @@ class InputEntry(Entry):
 
     unit: str | None = None
     value: Annotated[Any, PlainValidator(_input_value), WithJsonSchema({"type": ["number", "string", "object"]})] = None
+
+    every: NUMBER | None = None
 
 
 class OutputEntry(Entry):
@@ -356,6 +358,7 @@ MEANINGS = {
     "drivers": "freedoms prescribed as functions of time, by name",
     "dynamic": "friction coefficient when sliding",
     "engage": "joints that hold from now on",
+    "every": "time between samples of the value, which is held in between; unless given, it holds at all times",
     "equations": "a system given by its equations instead of bodies",
     "columns": "names of the columns of x and y in a file; its first two unless given",
     "formula": "what an output is; of a constraint what stays zero, linear in velocities",

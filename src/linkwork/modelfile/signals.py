@@ -76,7 +76,9 @@ def read_signals(given: Translation, drivers: Sequence[Any], forces: Sequence[An
     if not any(getattr(given.entry, kind, None) for kind in SECTIONS):
         return Signals()
     given.stop()  # what forces measure is known of sound ones
-    results = {name: symbol(name) for name in result_names(given.joints.values(), drivers, forces)}
+    results = {
+        name: symbol(name) for name in result_names(given.bodies.values(), given.joints.values(), drivers, forces)
+    }
     read = partial(given.read, names={**results, **given.motion_names}, of_parameters=False)
     inputs = tuple(_read_input(given, name, entry, read) for name, entry in given.entry.inputs.items())
     outputs = tuple(_read_output(name, entry, read) for name, entry in given.entry.outputs.items())
@@ -86,18 +88,19 @@ def read_signals(given: Translation, drivers: Sequence[Any], forces: Sequence[An
 
 def _read_input(given: Translation, name: str, entry: schema.InputEntry, read: Any) -> InputSignal:
     place, unit, value = ("inputs", name), entry.unit or "1", entry.value
+    every = None if entry.every is None else given.read(entry.every, units.TIME, given.names, (*place, "every"))
     if isinstance(value, schema.TableEntry):
         from linkwork.modelfile.tables import read_table
 
         lookup = read_table(given, value, (*place, "value"))
-        return InputSignal(name, unit, None if lookup is None else lookup.curve.over_time())
+        return InputSignal(name, unit, None if lookup is None else lookup.curve.over_time(), every)
     if value is None:
-        return InputSignal(name, unit, is_open=True)
+        return InputSignal(name, unit, every=every, is_open=True)
     found = read(value, kind_of("an input", entry.unit), place=(*place, "value"))
     if isinstance(found, Expr) and not found.is_constant:
-        return InputSignal(name, unit, found)
+        return InputSignal(name, unit, found, every)
     given.values[symbol(name)] = float(found) if not isinstance(found, Expr) else found.number
-    return InputSignal(name, unit)
+    return InputSignal(name, unit, every=every)
 
 
 def _read_output(name: str, entry: schema.OutputEntry, read: Any) -> OutputSignal:

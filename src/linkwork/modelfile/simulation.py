@@ -53,5 +53,7 @@ def read_values(file: Translation, key: str, given: Mapping[str, Any]) -> dict[s
             found[name] = file.read(value, KINDS[kinds[name]][is_rate] or units.NUMBER_KIND, file.names, place)
             continue
         hint = did_you_mean(name, kinds) or "name a joint, JOINT.FREEDOM if it has several, or BODY.COORDINATE"
+        if name in getattr(file.entry, "states", {}):
+            hint = f"a state has a start of its own: states: {{{name}: {{start: ...}}}}"
         file.fail(place, f"no coordinate '{name}'", "unknown-coordinate", value=name, suggestion=hint)
     return found

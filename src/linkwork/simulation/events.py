@@ -25,10 +25,12 @@ from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.expressions.graph import Expr
 from linkwork.formulations import solve_on_scales
 from linkwork.integrators.integrate import End, Moment, Settings
+from linkwork.integrators.sampling import ticks_at
 from linkwork.linalg.newton import solve_least_squares
 from linkwork.linalg.rank import row_sizes
 from linkwork.notes import FINISHED, Reason
 from linkwork.records import kept
+from linkwork.simulation.controllers import check_answers, sample_at
 from linkwork.simulation.outputs import body_states
 from linkwork.simulation.problem import Level, Motion, Part
 from linkwork.tolerances import DIFFERENCE, EPSILON, NEGLIGIBLE, TYPED
@@ -152,11 +154,19 @@ class Course:
 
     def take_moments(self, end: End) -> None:
         """Note what happened in a piece of the motion but for the last of it where Python is asked."""
-        moments = self.motion.state.take_moments()
+        state, known = self.motion.state, len(self.held_since)
+        moments, samples = state.take_moments(), state.take_samples()
         if end == End.EVENT:
             self.asked = moments.pop()
         for moment in moments:
             self.happen(moment, False)
+        if len(samples):
+            self.held_since += samples[:, 0].tolist()
+            self.held += [*samples[:, 1:]]
+            order = sorted(range(known, len(self.held_since)), key=self.held_since.__getitem__)
+            self.held_since[known:] = [self.held_since[k] for k in order]
+            self.held[known + 1 :] = [self.held[k + 1] for k in order]
+            self.motion.hold(state.held)
 
     def meet(self) -> bool:
         """Do what Python is asked about; whether the motion goes on."""
@@ -257,9 +267,19 @@ class Course:
         events = self.motion.system.equations.events
         found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
         changed = self.change(found, t, y, t, y) if found else None
+        self.sample(t, changed[1] if changed else y)
         y = self.pass_others(t, changed[1] if changed else y)
         self.held.append(self.motion.held.copy())
         return y
+
+    def sample(self, t: float, y: Array) -> None:
+        """Give what is sampled its first values; where a run goes on, those that are due at its first moment."""
+        motion, clocks = self.motion, self.motion.clocks
+        due = [ticks_at(period, t) for period in clocks.periods]
+        if any(due):
+            sample_at(motion.system, clocks, motion.p, t, y, due)
+        if motion.controllers and not self.is_resumed:
+            check_answers(motion.mechanism.model, clocks)
 
     def pass_others(self, t: float, y: Array) -> Array:
         """y after those events that are beyond zero by what has happened, and levels, one after the other."""

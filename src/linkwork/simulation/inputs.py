@@ -48,10 +48,11 @@ class State(Mapping[str, float]):
         return len(self._places)
 
 
-def take_values(model: Model | Mechanism, given: Mapping[str, Value], controlled: Collection[str]) -> Mechanism:
+def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_controlled: bool = False) -> Mechanism:
     """The mechanism with these values of parameters and inputs: numbers, functions of t and state, tables of time.
 
-    Refused where an input is left without a value, or a function is given for what must not change with time.
+    Refused where a function is given for what must not change with time, or an input is left without a value unless
+    the motion is controlled.
     """
     mechanism = prepare(model)
     stated = mechanism.unplaced or mechanism.model
@@ -60,20 +61,19 @@ def take_values(model: Model | Mechanism, given: Mapping[str, Value], controlled
         check_choice("parameter", name, stated.parameters)
         if callable(value) and stated.stated is not None:
             raise UsageError("a system that states its equations takes no inputs; write formulas", "bad-input")
-        if name in controlled:
-            raise UsageError(f"input '{name}' is given a value and a controller", "bad-input")
-    for name in [name for name, x in inputs.items() if x.is_open and name not in given and name not in controlled]:
-        hint = f"give it one among the parameters, or with --input {name}=..."
+    for name in [name for name, x in inputs.items() if x.is_open and name not in given and not is_controlled]:
+        hint = f"give it one among the parameters, or with --set {name}=..., or run --input {name}=FILE"
         raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
     functions = {name: x for name, x in given.items() if callable(x)}
     tables = {name: x for name, x in given.items() if name in inputs and not (callable(x) or isinstance(x, Real))}
     numbers: dict[str, Any] = {name: x for name, x in given.items() if name not in functions and name not in tables}
     for name, table in tables.items():
-        inputs[name] = replace(inputs[name], formula=read_table(name, table), every=None)
-    for name in (*numbers, *functions, *controlled):
-        if name in inputs and inputs[name].formula is not None:
-            inputs[name] = replace(inputs[name], formula=None, every=None)
-    _check_constant(mechanism, [name for name in functions if name not in inputs])
+        inputs[name] = replace(inputs[name], formula=read_table(name, table), every=None, is_open=False)
+    for name in (*numbers, *functions):
+        if name in inputs and (inputs[name].formula is not None or inputs[name].is_open):
+            inputs[name] = replace(inputs[name], formula=None, every=None, is_open=False)
+    if others := [name for name in functions if name not in inputs]:
+        _check_constant(mechanism, others)
     if functions or any(x is not y for x, y in zip(inputs.values(), stated.inputs, strict=True)):
         mechanism = prepare(replace(stated, inputs=tuple(inputs.values()), functions=functions))
     return mechanism.changed(numbers)

@@ -26,14 +26,18 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
 from linkwork.equations.programs import Metric
 from linkwork.equations.solution import EPS
+from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, OWN, right_side
-from linkwork.integrators.integrate import Actions, Problem, Settings, State
+from linkwork.integrators.integrate import MAX_REPORTS, Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import RADAU5, method_of
+from linkwork.integrators.sampling import Clocks, tick_times
+from linkwork.integrators.switches import HOP
 from linkwork.linalg.rank import RANK_TOLERANCE, TINY, decide_rank, singular_values
 from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed
+from linkwork.simulation.controllers import Controller, clocks_of
 from linkwork.simulation.inputs import give_inputs
 from linkwork.simulation.options import IMPLICIT, MOST_STEPS, Choice
 from linkwork.simulation.outputs import fill_dynamics, fill_report
@@ -101,6 +105,7 @@ class Motion:
     form: Form
     measured: Measured
     forms: dict[str, Form] = field(default_factory=dict)  # of other integrators that took over
+    controllers: Sequence[Controller] = ()
     state: State = field(init=False)
     extent: tuple[float, float] = field(init=False)  # the length and the rate by which errors are measured
 
@@ -162,14 +167,33 @@ class Motion:
         """Make it ready to be advanced from (q, v, work) through these times."""
         self.settings, self.t_end = settings, float(times[-1])
         t = float(times[0])
-        stops = [stop for stop in self.system.equations.switching_times(self.t_end) if stop >= t]
+        stops = [stop for stop in self.stops() if stop >= t]
         given = self.loop_p(t, y), self.unknowns(t, y), times, settings, self.error_scale(), stops
         self.state = State(self.problem(), *given, max_steps=max_steps)
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """What is sampled."""
+        return clocks_of(self.system, self.controllers)
+
+    def stops(self) -> list[float]:
+        """Times before the end at which something switches or is sampled; of those nearly at once one, the first."""
+        found = self.system.equations.switching_times(self.t_end)
+        periods = self.clocks.periods
+        if not periods:
+            return found
+        if self.t_end > MAX_REPORTS * min(periods):
+            message = f"something is sampled every {min(periods):g} s, {self.t_end / min(periods):.3g} times in all"
+            raise UsageError(f"{message}; at most {MAX_REPORTS:.0e} times are allowed", "too-many-samples")
+        ticks = [tick_times(period, self.t_end) for period in periods]
+        times = np.unique(np.concatenate([found, *ticks]))
+        apart = np.diff(times, prepend=-np.inf) > HOP * times
+        return [float(t) for t in times[apart]]
 
     def problem(self) -> Problem:
         """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
         how = self.form.how
-        if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.functions:
+        if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.functions or self.controllers:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
         key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric
@@ -190,6 +214,7 @@ class Motion:
             guards=s.guards,
             events=actions_of(s),
             rates=self.form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
+            clocks=clocks_of(s, self.controllers),
         )
 
     def loop_p(self, t: float, y: Array) -> Array:
@@ -271,7 +296,7 @@ class Motion:
         self.state.p[self.system.held] = self.held
         if self.system.equations.times_change:
             self.know_held()
-            self.state.stop_at(self.system.equations.switching_times(self.t_end))
+            self.state.stop_at(self.stops())
 
     def error_scale(self) -> Array:
         """By what q and v are measured in the error of a step: lengths and angles, and these times a rate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from linkwork.model import Model, Simulation
 from linkwork.native import cache
 from linkwork.notes import FINISHED, Reason
 from linkwork.records import changed
+from linkwork.simulation.controllers import Controller, check_controllers
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import Value, take_values
 from linkwork.simulation.judgement import judge, refuse_doubtful
@@ -32,7 +33,7 @@ from linkwork.simulation.result import describe, is_beyond_doubt, result
 from linkwork.simulation.resume import check_resumable, join, resume_at
 from linkwork.simulation.run import run
 from linkwork.simulation.stop_reasons import explain_stop
-from linkwork.simulation.suitability import check_size
+from linkwork.simulation.suitability import check_size, check_states
 from linkwork.soundness import check_span
 from linkwork.start.check import note_start
 from linkwork.tolerances import CLOSED, TYPED
@@ -65,6 +66,7 @@ def simulate(
     formulation: str | Formulation | Ranked = "augmented",
     stabilization: Stabilization | Baumgarte = "projection",
     integrator: str | Tableau | GeneralizedAlpha | Integrator = "auto",
+    controllers: Sequence[Controller] = (),
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """The motion of a mechanism from its start values to t_end.
@@ -83,10 +85,13 @@ def simulate(
     - `formulation`, `stabilization`, `integrator`: by name, or with options of their own: Ranked("svd", 1e-8),
       Baumgarte(alpha=20, beta=20), GeneralizedAlpha(rho=0.8, fixed=1e-3), or a method of your own, see linkwork.own.
       Integrator("dop853", max_step="1 ms", max_steps=10000) limits its steps.
+    - `controllers`: functions that are asked at multiples of a time for values of inputs, which hold in between:
+      [Controller(every="1 ms", call=lambda t, outputs: {"u": -3 * outputs["angle"]})].
     - `progress`: called with the finished fraction and the time reached.
     """
     began, compiling = perf_counter(), cache.seconds()
-    mechanism = _take(model, parameters or {}, coordinates)
+    mechanism = _take(model, parameters or {}, coordinates, bool(controllers))
+    check_controllers(mechanism.model, controllers)
     settings = _settle(mechanism, t_end, step, rtol, atol)
     by = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
     how = choose(formulation, stabilization, by.method, settings.t_end)
@@ -95,9 +100,11 @@ def simulate(
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
+    check_states(mechanism.equations, how.integrator)
     begin = start if isinstance(start, Start) else Start(start)
     q, v, resume = *begin.split(mechanism), begin.resume
     motion = Motion.begin(mechanism, how, begin.weights, begin.assemble, begin.keep, q, v)
+    motion.controllers = controllers
     y, grid = begin_state(motion, begin.weights, how.stabilization), times
     if resume is not None:
         check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
@@ -136,11 +143,14 @@ def simulate(
 
 
 def _take(
-    model: Model | Mechanism, parameters: Mapping[str, Value], coordinates: str | Coordinates | None
+    model: Model | Mechanism,
+    parameters: Mapping[str, Value],
+    coordinates: str | Coordinates | None,
+    is_controlled: bool,
 ) -> Mechanism:
     """The mechanism in these coordinates with these values of parameters and inputs."""
     check_values("parameters", parameters)
-    return take_values(prepare(model, coordinates), parameters, ())
+    return take_values(prepare(model, coordinates), parameters, is_controlled)
 
 
 def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:

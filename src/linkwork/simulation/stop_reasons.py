@@ -13,7 +13,7 @@ from linkwork.equations.body import body_equations
 from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.formulations import FORMULATIONS, solve_on_scales
 from linkwork.integrators.integrate import End
 from linkwork.notes import Reason
@@ -87,8 +87,10 @@ def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
     model, t, (q_bodies, v) = mechanism.model, at.t, at.of_bodies()
     t_end = model.simulation.t_end
     most, found = 0.0, None
+    now = {name: at.values[symbol(name)] for name in (*model.held, *(x.name for x in model.states))}
+    bare = replace(model, joints=(), drivers=(), events=(), states=(), parameters={**model.parameters, **now})
     for force in model.forces:
-        e = body_equations(replace(model, joints=(), drivers=(), forces=(force,), gravity=(0.0,) * len(model.gravity)))
+        e = body_equations(replace(bare, forces=(force,), gravity=(0.0,) * len(model.gravity)))
         n = len(e.q) - len(e.chart.counted)
         angles = evaluate(
             [x.angle for x in e.chart.counted], {**e.parameters, **dict(zip(e.q, q_bodies, strict=False))}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
-from linkwork.errors import ModelError, UsageError
+from linkwork.errors import ModelError, UsageError, option
 from linkwork.formulations import FORMULATIONS, SEQUENCES, would_do
+from linkwork.integrators.methods import ALPHA, RADAU5
 from linkwork.linalg.rank import rank_of
 
 MOST_FULL = 400  # velocities: 3 ms for one evaluation on full matrices, and a quarter of a million entries to compile
@@ -21,6 +23,13 @@ def check_size(n: int, formulation: str) -> None:
             "number, or joint coordinates, which are fewer",
             "too-large",
         )
+
+
+def check_states(e: Equations, integrator: str) -> None:
+    """UsageError where states of first order are to be integrated by a method for equations of second order."""
+    if e.n_states and integrator == ALPHA:
+        message = f"{ALPHA} integrates equations of second order, and state '{e.q_names[-1]}' is of first order"
+        raise UsageError(f"{message}; choose {option('integrator', 'auto', RADAU5)}", "no-states")
 
 
 def check_massless(place: Place, formulation: str) -> None:

@@ -86,13 +86,14 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
     kept += [c.name for c in e.velocities if c.owner in turned and c.kind == "angle" and c.name not in kept]
     given = restart(given, q, v, any_distance=True, keep=kept)
     closed = _close(given, kept) if q else find_start(given, any_distance=True, keep=kept).place
-    turns = _angles(model, closed)
+    turns, own = _angles(model, closed), dict(zip(e.q_names, closed.q.tolist(), strict=True))
+    states = {x.name: own[x.name] for x in model.states}
     start = locate_bodies(closed)
     e = start.equations
     _check_held("start", q, e.q_names, start.q, start.q_scale)
     _check_held("rate", v, e.v_names, start.v, start.v_scale)
     return model.with_start(
-        dict(zip(e.q_names, start.q.tolist(), strict=True)) | turns,
+        dict(zip(e.q_names, start.q.tolist(), strict=True)) | turns | states,
         dict(zip(e.v_names, start.v.tolist(), strict=True)),
     )
 

@@ -55,6 +55,7 @@ class Report(Printed):
     q_changes: dict[str, float]
     v_changes: dict[str, float]
     motions: tuple[str, ...]  # the freedoms in words, unless they are many
+    signals: dict[str, tuple[str, ...]]  # inputs, outputs and states by name, of the kinds that there are
     notes: tuple[Note, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def check(
     return Report(
         name=mechanism.model.name,
         bodies=len(mechanism.model.bodies),
-        coordinates=len(equations.q),
+        coordinates=len(equations.q) - equations.n_states,
         constraints=m,
         rank=rank.rank,
         dof=n - rank.rank - equations.chart.unseen,
@@ -104,6 +105,11 @@ def check(
         q_changes=bodies.q_changes,
         v_changes=bodies.v_changes,
         motions=describe_freedoms(bodies.place),
+        signals={
+            kind: tuple(x.name for x in own)
+            for kind in ("inputs", "outputs", "states")
+            if (own := getattr(mechanism.model, kind))
+        },
         notes=(*mechanism.notes, *note_start(mechanism.model, start)),
     )
 

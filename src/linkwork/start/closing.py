@@ -181,7 +181,7 @@ def state_bodies(e: Equations, q: Given, v: Given) -> Place:
 def locate_bodies(place: Place) -> Place:
     """The equations of the bodies where they are, which hold all joints."""
     e = place.equations
-    return place if e.chart.body is None else Place(e.chart.body.with_values(e.parameters), *place.of_bodies())
+    return place if e.chart.body is None else Place(e.bodies_at(place.q.tolist()), *place.of_bodies())
 
 
 def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
@@ -196,12 +196,15 @@ def _on_its_sides(
     e: Equations, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> Place:
     """The start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
-    of_all = tree.with_values(e.parameters)
+    of_all, first = tree.with_values(e.parameters), len(e.q) - e.n_states
+    states = dict(zip(e.q_names[first:], e.start()[0][first:].tolist(), strict=True))
+    states |= {name: x for name, x in (q or {}).items() if name in states}
+    q = {name: x for name, x in (q or {}).items() if name not in states}
     given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
     start = find_start(given, weights, any_distance, keep).place
     sides = np.sign(start.find("sides", [dyad.side for dyad in e.chart.dyads]))
     sigma = dict(zip((dyad.sigma for dyad in e.chart.dyads), sides.tolist(), strict=True))
-    found = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
+    found = dict(zip((*tree.q, *tree.v, *e.q[first:]), (*start.q, *start.v, *states.values()), strict=True))
     own_q, own_v = (np.array([found[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
     place = Place(e.with_values({**e.parameters, **sigma}), own_q, own_v)
     if (dead := find_dead(place)) is not None:

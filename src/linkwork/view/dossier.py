@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from math import pi
 from typing import Any
@@ -155,10 +155,24 @@ def _data(model: Model, motion: Trajectory) -> str:
             head = ("name", "type", "between", "points [m]", "more" if heading == "Joints" else "law (SI units)")
             rows = (_mark(mark, scene.space, laws.get(mark.name, [])) for mark in marks)
             parts += [f"<h3>{heading}</h3>", table(head, rows)]
-    if model.parameters:
-        pairs = [(name, f"{value:.10g}") for name, value in model.parameters.items()]
+    if model.signals:
+        head = ("name", "is", "formula, or rate (SI units)", "start", "unit")
+        parts += ["<h3>Inputs, outputs, states</h3>", table(head, _signals(model, number))]
+    own = {x.name for x in model.inputs}
+    if pairs := [(name, f"{value:.10g}") for name, value in model.parameters.items() if name not in own]:
         parts += ["<h3>Parameters</h3><p>", ", ".join(f"<code>{text(k)}</code> = {v}" for k, v in pairs), "</p>"]
     return "".join(parts)
+
+
+def _signals(model: Model, number: Callable[[Scalar], str]) -> Iterator[list[str]]:
+    for x in model.inputs:
+        given = "given from outside" if x.is_open else f"{model.parameters[x.name]:.6g}"
+        held = "" if x.every is None else f", every {number(x.every)} s"
+        yield [x.name, "input", f"{given if x.formula is None else x.formula}{held}", "", x.unit]
+    for y in model.outputs:
+        yield [y.name, "output", str(y.formula), "", y.unit]
+    for z in model.states:
+        yield [z.name, "state", str(z.rate), number(z.start), z.unit]
 
 
 def _law(element: Any) -> list[str]:
@@ -223,8 +237,10 @@ def _plots(moving: Trajectory, motion: Trajectory) -> str:
         most = len(_loaded(motion))
         if most > MOST_JOINTS:
             parts.append(f"<p>Reactions of the {MOST_JOINTS} most loaded of {most} joints.</p>")
-    if acting := _largest(motion, "loads"):
-        parts.append(f"<figure>{svg(figure(motion, acting))}</figure>")
+    signals = [name for kind in ("inputs", "outputs") if kind in motion.tables for name in _largest(motion, kind)]
+    for shown in (_largest(motion, "loads"), signals):
+        if shown:
+            parts.append(f"<figure>{svg(figure(motion, shown))}</figure>")
     return "".join(parts)
 
 

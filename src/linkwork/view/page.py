@@ -36,7 +36,23 @@ MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
 MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
-KINDS = ("q", "energy", "error", "v", "reactions", "driving", "actuators", "loads", "joints", "points", "a", "lam")
+KINDS = (
+    "q",
+    "inputs",
+    "outputs",
+    "states",
+    "energy",
+    "error",
+    "v",
+    "reactions",
+    "driving",
+    "actuators",
+    "loads",
+    "joints",
+    "points",
+    "a",
+    "lam",
+)
 USUAL_UNITS = ("deg", "mm")  # to which a page can be switched, unless the motion has its own
 FRAME = 560  # pixels of height in a notebook
 DIGITS = 9  # of coordinates in a drawing

@@ -104,14 +104,21 @@ def summary_lines(motion: Trajectory) -> Lines:
         *_event_lines(motion),
         ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
     ]
+    signals = {kind: motion.tables[kind].columns for kind in ("states", "outputs") if kind in motion.tables}
+    states = signals["states"].labels if "states" in signals else ()
     names = [name for name in final["q"] if name in final["v"]][:MOST]
     width = max((len(name) for name in names), default=0)
     for k, name in enumerate(names):
         label = f"at t = {final['t']:.6g} s" if k == 0 else ""
         q, v = (_last(motion, kind, name) for kind in ("q", "v"))
         lines.append((label, f"{name:{width}} {q}  rate {v}"))
-    if len(final["q"]) > len(names):
-        lines.append(("", f"and {len(final['q']) - len(names)} coordinates more"))
+    if (more := len([name for name in final["q"] if name not in states]) - len(names)) > 0:
+        lines.append(("", f"and {more} coordinates more"))
+    for kind, columns in signals.items():
+        last = [motion.shown.final(name) for name in columns.names[:MOST]]
+        width = max(len(peak.name) for peak in last)
+        told = [f"{peak.name:{width}} {peak.value:.10g} {peak.unit}".removesuffix(" 1") for peak in last]
+        lines += [(kind if k == 0 else "", text) for k, text in enumerate(told)]
     lines += [
         ("errors", f"|Psi| {_number(error['position'])}, |Psi_dot| {_number(error['velocity'])} at most"),
         ("energy", f"{_number(energy['initial'], 6)} J at the start, {_number(energy['final'], 6)} J at the end"),
@@ -151,6 +158,7 @@ def check_lines(report: Report) -> Lines:
         lines.append(("", REDUNDANCIES[r.redundancy]))
         shared = [joint for joint, how in r.reactions.items() if how == "not unique"]
         lines.append(("reactions", f"not unique in {', '.join(shared)}; unique in all others"))
+    lines += [(kind, ", ".join(names)) for kind, names in r.signals.items()]
     if r.rank:
         below = f", {r.redundant} zero within {max(r.singular_values[r.rank :]):.1e}" if r.redundant else ""
         largest, smallest = r.singular_values[0], r.singular_values[r.rank - 1]
