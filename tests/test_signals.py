@@ -299,6 +299,38 @@ def test_outputs_and_events_name_accelerations() -> None:
         m.check()
 
 
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+def test_any_linear_states_beside_a_mass_are_the_matrix_exponential(rng: np.random.Generator, coordinates: str) -> None:
+    """x'' = (C z - k x - c x')/m and z' = A z + b x + d x' + e u, all entries by chance, u by an output."""
+    n, (k, c, mass) = 4, rng.uniform(0.5, 3.0, 3)
+    a, out = rng.normal(size=(n, n)) - 1.5 * np.eye(n), rng.normal(size=n)
+    b, d, e, first, y = rng.normal(size=(5, n))
+    m = PlanarModel("any")
+    m.gravity = [0, 0]
+    m.fix(O=(0, 0))
+    m.body("cart", mass=float(mass), inertia=1, position=(0.3, 0), velocity=(-0.4, 0), points={"P": (0, 0)})
+    m.prismatic("S", m.ground["O"], m["cart"]["P"], axis=(1, 0))
+    names = [f"z{i}" for i in range(n)]
+
+    def total(row: Array) -> str:
+        return " + ".join(f"({float(x)!r})*{name}" for x, name in zip(row, names, strict=True))
+
+    for i, name in enumerate(names):
+        others = f"({float(b[i])!r})*cart.x + ({float(d[i])!r})*cart.vx + ({float(e[i])!r})*u"
+        m.state(name, f"{total(a[i])} + {others}", start=float(first[i]))
+    m.output("y", total(y))
+    m.input("u", "0.2*output:y")
+    m.point_force("push", "cart.P", force=(f"{total(out)} - ({float(k)!r})*cart.x - ({float(c)!r})*cart.vx", 0))
+    whole_a = np.zeros((n + 2, n + 2))
+    whole_a[0, 1] = 1.0
+    whole_a[1] = np.concatenate([[-k, -c], out]) / mass
+    whole_a[2:, 0], whole_a[2:, 1], whole_a[2:, 2:] = b, d, a + 0.2 * np.outer(e, y)
+    motion = m.simulate(t_end=1.5, step=0.3, rtol=1e-11, atol=1e-12, coordinates=coordinates)
+    found = np.column_stack([motion[name] for name in ("cart.x", "cart.vx", *(f"state:{name}" for name in names))])
+    truth = np.array([expm(whole_a * t) @ np.concatenate([[0.3, -0.4], first]) for t in motion.t])
+    np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-9)
+
+
 def test_events_read_and_set_states_and_inputs() -> None:
     """z' = 4 (w - z) falls to 0 and is set to 2, w goes from 1 to -1 where z is 0.5: exponentials in between."""
     text = MOTOR.replace(
@@ -388,7 +420,14 @@ def test_models_in_python_and_in_files_are_the_same(tmp_path: Path) -> None:
     m.change("u", value="2*t")
     assert m.simulate()["input:u"][-1] == 2.0
     with pytest.raises(ModelError, match="unknown name 'v'"):
-        m.state("w", "v")
+        m.output("w", "v")
+    m.state("w", "-x")  # another state may come
+    with pytest.raises(ModelError, match="unknown name 'x'"):
+        m.check()
+    m.state("x", "-w")
+    assert m.check().signals["states"] == ("i", "w", "x")
+    m.remove("w")
+    m.remove("x")
     with pytest.raises(ModelError, match="'u' among the inputs"):
         m.input("u", 3)
     space = SpatialModel("space")

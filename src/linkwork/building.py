@@ -466,8 +466,13 @@ class Builder(Analyses):
 
 
 def _may_come_later(error: ModelError) -> bool:
-    """Whether what is missing may still be added: a body that a formula names, the event that engages a joint."""
-    names_body = error.code == "expression-name" and re.search(r"unknown name '[^']*[.:]", error.message)
+    """Whether what is missing may still be added.
+
+    Such are a body that a formula names, a state that the rate of another one does, the event that engages a joint.
+    """
+    is_rate = (error.path or "").startswith("states.")
+    named = r"unknown name" if is_rate else r"unknown name '[^']*[.:]"
+    names_body = error.code == "expression-name" and re.search(named, error.message)
     return bool(names_body) or error.code == "never-engaged"
 
 

@@ -80,11 +80,15 @@ def formulas_of(inputs: Iterable[InputSignal], outputs: Iterable[OutputSignal]) 
     return following | {output_symbol(x.name): x.formula for x in outputs}
 
 
+def _in_order(formulas: Mapping[Expr, Expr]) -> TopologicalSorter[Expr]:
+    """Each formula behind those that it needs."""
+    return TopologicalSorter({x: formulas.keys() & {*ordered([formula])} for x, formula in formulas.items()})
+
+
 def find_loop(formulas: Mapping[Expr, Expr]) -> list[str]:
     """The names along a circle of formulas each of which needs the next, or nothing."""
-    needs = {x: {node for node in ordered([formula]) if node in formulas} for x, formula in formulas.items()}
     try:
-        TopologicalSorter(needs).prepare()
+        _in_order(formulas).prepare()
     except CycleError as error:
         return [str(x.value) for x in error.args[1][::-1]]
     return []
@@ -92,8 +96,7 @@ def find_loop(formulas: Mapping[Expr, Expr]) -> list[str]:
 
 def resolve(formulas: Mapping[Expr, Expr], known: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
     """The formulas, of which some need others, in the letters of what is known alone."""
-    needs = {x: {node for node in ordered([formula]) if node in formulas} for x, formula in formulas.items()}
     found = dict[Expr, Expr]()
-    for x in TopologicalSorter(needs).static_order():
+    for x in _in_order(formulas).static_order():
         found[x] = substitute([formulas[x]], {**known, **found})[0]
     return found

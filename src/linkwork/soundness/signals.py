@@ -23,8 +23,8 @@ def signal_faults(model: Model, value: Callable[[Expr | float], float]) -> Itera
         return
     results = {*result_names(model.bodies, model.joints, model.drivers, model.forces)}
     moving = {str(known.value) for body in model.bodies for known, _ in measures_of(body)}
-    own = {**{x.name: "inputs" for x in model.inputs}, **{x.name: "states" for x in model.states}}
-    names = {"t", *model.parameters, *moving, *results, *own, *(f"{OUTPUT}{x.name}" for x in model.outputs)}
+    names = {"t", *model.parameters, *moving, *results, *(x.name for x in model.inputs)}
+    names |= {*(x.name for x in model.states), *(f"{OUTPUT}{x.name}" for x in model.outputs)}
     formulas = [(f"inputs.{x.name}.value", x.formula) for x in model.inputs if x.formula is not None]
     formulas += [(f"outputs.{x.name}.formula", x.formula) for x in model.outputs]
     formulas += [(f"states.{x.name}.rate", x.rate) for x in model.states]
