@@ -388,6 +388,22 @@ actuators: {m: {joint: O}}
     assert largest(again["torque:m"] - (1.4 + again["state:z"])) <= 1e-12
 
 
+def test_events_that_set_inputs_are_refused() -> None:
+    """A motion does not say with which of the two values of u it was made."""
+    text = """
+linkwork: 1
+ground: {points: {O: [0, 0]}}
+bodies: {wheel: {mass: 2, inertia: 0.3, points: {O: [0, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: wheel.O}}
+inputs: {u: {unit: N*m, value: 0.7}}
+forces: {brake: {type: torque, on: wheel, torque: -u}}
+events: {loose: {when: t - 0.05, action: set, inputs: {u: 0}}}
+actuators: {m: {joint: O}}
+"""
+    with pytest.raises(UsageError, match="'loose' would change joints or inputs"):
+        inverse(loads(text), motion=simulate(loads(text), t_end=0.1, step=0.01))
+
+
 # Measured positions.
 
 

@@ -109,6 +109,36 @@ def test_a_force_that_follows_has_a_rest_too() -> None:
     assert found.stability in ("stable", "marginal")
 
 
+PENDULUM = """
+linkwork: 1
+ground: {{points: {{O: [0, 0], P: [3, 0]}}}}
+bodies:
+  arm: {{mass: 2, inertia: 0.2, position: [0, -0.5], angle: -90 deg, points: {{O: [-0.5, 0]}}}}
+  disc: {{mass: 1, inertia: 0.3, position: [3, 0], points: {{P: [0, 0]}}}}
+joints: {{O: {{type: revolute, i: ground.O, j: arm.O}}, P: {{type: revolute, i: ground.P, j: disc.P}}}}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arm", "disc", "stability"),
+    [
+        ("-0.5*arm.omega", "-disc.phi", "stable"),
+        ("0.5*arm.omega", "-disc.phi", "unstable"),  # fed while it moves, although the potential is least
+        ("-3*disc.phi", "-4*disc.phi - 3*(arm.phi + pi/2)", "stable"),
+        ("-3*disc.phi", "-4*disc.phi + 3*(arm.phi + pi/2)", "unstable"),  # no potential nearby
+    ],
+)
+def test_forces_that_vanish_at_rest_decide_too(arm: str, disc: str, stability: str) -> None:
+    """The verdict is that of the eigenvalues: none of those that are unstable here is so by its stiffness alone."""
+    torques = f"forces: {{a: {{type: torque, on: arm, torque: {arm}}}, d: {{type: torque, on: disc, torque: {disc}}}}}"
+    model = loads(PENDULUM.format(more=torques))
+    found = equilibrium(model)
+    assert found.stability == stability
+    assert found.conservative == ("+ 3" not in disc)
+    assert (linearize(model).eigenvalues.real.max() > 1e-3) == (stability == "unstable")
+
+
 def test_what_sticks_rests_in_a_range() -> None:
     """A block of 2 kg on a spring of 50 N/m sticks wherever |k x| <= mu m g."""
     found = equilibrium(load("stick_slip_belt"), {"v": 0.0})
@@ -607,6 +637,32 @@ def test_a_value_without_a_steady_motion_is_named() -> None:
     with pytest.raises(NumericalStop, match=r"at lean = 0.1: this state does not move steadily: its accel") as caught:
         disc.over("lean", [0.0, 0.1])
     assert caught.value.code == "not-steady"
+
+
+def test_a_slow_mode_beside_a_fast_one_is_none_of_the_zeros() -> None:
+    """omega^2 = m g l / J_O of the arm, k/J of the disc."""
+    spring = "forces: {s: {type: rotational-spring-damper, i: ground, j: disc, stiffness: 3e11}}"
+    found = linearize(loads(PENDULUM.format(more=spring)))
+    assert found.zeros == 0
+    assert found.frequencies == pytest.approx([np.sqrt(2 * G * 0.5 / 0.7), 1e6], rel=1e-9)
+
+
+def test_at_a_time_events_have_changed_the_mechanism() -> None:
+    """omega^2 = k/J of a disc on a spring that becomes softer; then its bearing opens, and the run ends."""
+    more = """
+inputs: {k: {unit: N*m/rad, value: 60}}
+forces: {s: {type: torque, on: disc, torque: -k*disc.phi}}
+events:
+  softer: {when: t - 0.1, action: set, inputs: {k: 30}}
+  apart: {when: t - 0.2, action: set, release: [P]}
+  over: {when: t - 0.5, action: stop}
+"""
+    model = loads(PENDULUM.format(more=more + "gravity: [0, 0]"))
+    found = [linearize(model, at=t) for t in (0.05, 0.15, 0.25)]
+    assert [len(x.states) for x in found] == [4, 4, 8]
+    assert [x.frequencies[-1] for x in found] == pytest.approx([np.sqrt(200), 10, 10], rel=1e-12)
+    with pytest.raises(UsageError, match=r"ends at t = 0\.5 s"):
+        linearize(model, at=1.0)
 
 
 def test_modes_become_motions() -> None:

@@ -153,6 +153,19 @@ class Rest:
         other = self.Z.T @ (self.Q + self.potential.V_x)
         return bool(np.abs(other).max(initial=0.0) <= AGREEMENT * max(self.size, self.stiffest))
 
+    @property
+    def has_potential(self) -> bool:
+        """Whether the forces are those of the potential nearby too: K = K^T."""
+        twist = np.abs(self.K - self.K.T).max(initial=0.0)
+        return self.is_conservative and bool(twist <= AGREEMENT * max(self.size, self.stiffest))
+
+    @property
+    def gains_energy(self) -> bool:
+        """Whether forces feed some slow motion: w^T C w < 0."""
+        C, scale = -self._derivatives.force_v, self.tangent.scale
+        least = np.linalg.eigvalsh(0.5 * self.Z.T @ (C + C.T) @ self.Z).min(initial=0.0)
+        return bool(least < -AGREEMENT * np.abs(C * scale * scale[:, None]).max(initial=0.0))
+
     def moved(self, x: Array) -> Rest | None:
         """Where these changes (w, z) lead, the joints closed again; None if they do not close."""
         n = self.Z.shape[1]
@@ -345,7 +358,7 @@ def describe(mechanism: Mechanism, rest: Rest) -> Equilibrium:
         tuple(stiffness.tolist()),
         {name: float(x) for name, x in zip(names, values, strict=True)},
         judge_reactions(place),
-        rest.is_conservative,
+        rest.has_potential,
         tuple(x.name for x in rubbing(mechanism) if not e.parameters[x.mode]),
         find_range(mechanism, rest),
     )
@@ -353,7 +366,7 @@ def describe(mechanism: Mechanism, rest: Rest) -> Equilibrium:
 
 def judge_stability(mechanism: Mechanism, rest: Rest, stiffness: Array) -> Stability:
     """By the second variation, or where it does not decide, by the eigenvalues of small motions."""
-    if rest.is_conservative and not rest.place.equations.slips:
+    if rest.has_potential and not rest.gains_energy and not rest.place.equations.slips:
         least = float(stiffness.min(initial=1.0))
         return "stable" if least > RANK_TOLERANCE else "unstable" if least < -RANK_TOLERANCE else "neutral"
     from linkwork.analyses.linearize import about_rest

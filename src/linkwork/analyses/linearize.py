@@ -33,10 +33,10 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, option
 from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
 from linkwork.model import Model
-from linkwork.records import Printed, kept
+from linkwork.records import Printed, changed, kept
 from linkwork.start.closing import REACH, find_start, restart
 from linkwork.start.freedoms import choose_independent
-from linkwork.tolerances import TYPED
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 
 if TYPE_CHECKING:
     from linkwork.analyses.over import Family
@@ -88,6 +88,7 @@ class Reduced:
     da: Array
     rate: float  # the fastest of A
     sizes: Array  # of the states, on the scales of the mechanism, if they change at the fastest rate of A
+    known: float  # to what A is: of a rest to rounding, of a motion as its state is
 
     @property
     def on_scales(self) -> Array:
@@ -119,7 +120,8 @@ def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
     rate = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
     scale = tangent.scale
     sizes = np.concatenate([scale[[*basis.of_w]], (rate or 1.0) * scale[[*basis.of_u]], tangent.z_scale])
-    return Reduced(A, inertia, -push[:, to_u], -push[:, :n_w], dq, dv, given + basis.Z @ u_dot, rate, sizes)
+    known = RANK_TOLERANCE if tangent.place.v.any() else NEGLIGIBLE
+    return Reduced(A, inertia, -push[:, to_u], -push[:, :n_w], dq, dv, given + basis.Z @ u_dot, rate, sizes, known)
 
 
 def renewed(basis: Basis, tangent: Tangent) -> Basis:
@@ -190,8 +192,8 @@ class Spectrum(NamedTuple):
     zeros: int  # of states without effect on the others
 
 
-def remove_idle(A: Array, most: int | None = None) -> tuple[Array, Array]:
-    """Orthonormal bases of the states without effect on the others, and of those that remain.
+def remove_idle(A: Array, known: float, most: int | None = None) -> tuple[Array, Array]:
+    """Orthonormal bases of the states without effect on the others, but for what A is known to, and of the rest.
 
     States in the null space of A act on none. Without them there may be others again, which acted on these alone: as
     where a wheel stands, then the way that it faces, then its speed. No more than `most` are left out.
@@ -201,7 +203,7 @@ def remove_idle(A: Array, most: int | None = None) -> tuple[Array, Array]:
     largest = float(np.linalg.norm(A, 2)) if n else 0.0
     while len(B) and (most is None or idle.shape[1] < most):
         _, values, V = np.linalg.svd(B)
-        count = int(np.sum(values <= RANK_TOLERANCE * largest))
+        count = int(np.sum(values <= known * largest))
         count = count if most is None else min(count, most - idle.shape[1])
         if not count:
             break
@@ -213,7 +215,7 @@ def remove_idle(A: Array, most: int | None = None) -> tuple[Array, Array]:
 def find_values(reduced: Reduced, zeros: int | None = None) -> Complex:
     """The eigenvalues of the states that act on others, all but so many if that is known."""
     A = reduced.on_scales
-    _, acting = remove_idle(A, zeros)
+    _, acting = remove_idle(A, reduced.known, zeros)
     values = np.linalg.eigvals(acting.T @ A @ acting)
     return np.asarray(values[np.lexsort((values.imag, np.abs(values.imag), values.real))], dtype=complex)
 
@@ -223,9 +225,9 @@ def judge_acting(reduced: Reduced) -> Stability:
     return judge(find_values(reduced))
 
 
-def find_spectrum(reduced: Reduced, most: int | None = None) -> Spectrum:
+def find_spectrum(reduced: Reduced) -> Spectrum:
     A = reduced.on_scales
-    idle, acting = remove_idle(A, most)
+    idle, acting = remove_idle(A, reduced.known)
     values, V = np.linalg.eig(acting.T @ A @ acting)
     order = np.lexsort((values.imag, np.abs(values.imag), values.real))
     values, V = values[order].astype(complex), V[:, order]
@@ -516,7 +518,8 @@ def linearize(
         return replace(found, unsteady=unsteady)
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
-    return about_place(mechanism, _reached(mechanism, float(at)), f"t = {float(at):g} s", *how)
+    there, place = _reached(mechanism, float(at))
+    return about_place(there, place, f"t = {float(at):g} s", *how)
 
 
 def _rest_of(mechanism: Mechanism) -> dict[str, float]:
@@ -532,12 +535,15 @@ def place_bodies(mechanism: Mechanism, q: Mapping[str, float], v: Mapping[str, f
     return place if v and any(v.values()) else place.pushed(-place.v)
 
 
-def _reached(mechanism: Mechanism, t: float) -> Place:
-    """The state of the motion at a time."""
+def _reached(mechanism: Mechanism, t: float) -> tuple[Mechanism, Place]:
+    """The mechanism as events have left it at a time of its motion, and its state there."""
     from linkwork.simulation.simulate import simulate
 
     motion = simulate(mechanism, t_end=t)
+    if motion.t[-1] != t:
+        raise UsageError(f"the motion ends at t = {motion.t[-1]:.6g} s, before t = {t:g} s", "out-of-range")
     e = mechanism.equations
-    kinds = e.chart.state
-    q, v = (motion.tables[kind].values[-1] for kind in kinds[:2])
-    return replace(find_start(restart(mechanism.place())).place, q=q, v=v, t=t)
+    held = {x: motion.info.held[str(x.value)] for x in e.held}
+    there = changed(mechanism, equations=e.with_values({**e.parameters, **held}))
+    q, v = (motion.tables[kind].values[-1] for kind in e.chart.state[:2])
+    return there, Place(there.equations, q, v, t)

@@ -232,8 +232,8 @@ class Acted:
 
     def __init__(self, told: Mechanism, motion: Trajectory) -> None:
         model = told.model
-        if names := [event.name for event in model.events if event.release or event.engage]:
-            message = f"{quoted(names)} would change joints, and a motion does not say when"
+        if names := [event.name for event in model.events if event.release or event.engage or event.inputs]:
+            message = f"{quoted(names)} would change joints or inputs, and a motion does not say when"
             raise UsageError(f"{message}; leave out such events", "driven-events")
         self.actuators = model.actuators
         tried = [Tried(MARK + own.name, own.unit, symbol(f"{MARK}{own.name} size'")) for own in self.actuators]
