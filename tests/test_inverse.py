@@ -477,6 +477,19 @@ def test_results_are_files_tables_and_laws_of_a_run(tmp_path: Path, capsys: pyte
     assert largest(by_hand["torque:m1"] - found["actuator:m1"]) <= 1e-12
 
 
+def test_actuators_that_have_a_size_are_forces_everywhere() -> None:
+    """In events, sheets, all rests, and where a run tells which force has no value."""
+    text = ARM.replace("drivers", "driven").split("driven")[0]
+    sized = loads(f'{text}actuators: {{m: {{joint: O, size: "8 + t"}}}}\nevents: {{e: {{when: "torque:m - 8.5"}}}}')
+    motion = simulate(sized, t_end=1.0)
+    assert motion.events.t == pytest.approx([0.5], abs=1e-12)
+    assert largest(motion["power:m"] - (8 + motion.t) * motion["one.omega"]) <= 1e-12
+    assert not linkwork.equilibria(replace(sized, events=())).complete
+    rod = loads(f"{text}actuators: {{m: {{joint: O, size: 1/(0.3 - t)}}}}")
+    with pytest.raises(NumericalStop, match="'m'"):
+        simulate(rod, t_end=1.0)
+
+
 def test_reports_say_which_forces_are_not_unique() -> None:
     model = load("four_rrr")
     rows = [

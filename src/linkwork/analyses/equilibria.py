@@ -217,7 +217,7 @@ def _loads(mechanism: Mechanism, problem: Problem, c: Closure) -> Loads:
     for body in model.bodies:
         r = frames[body.name].r
         V = V - (poly(r[0]) * gravity[0] + poly(r[1]) * gravity[1]) * number(body.mass)
-    for force in model.forces:
+    for force in model.acting:
         if not isinstance(force, SpringDamper) or force.law is not ZERO or as_expr(force.actuator) is not ZERO:
             raise NotPolynomialError(f"'{force.name}'")
         i, j = (frames[body.name] for body in force.bodies)

@@ -163,7 +163,7 @@ class Driven(Motion):
     @property
     def is_loaded(self) -> bool:
         """Whether there is anything that reactions could hold."""
-        return bool(np.any(self.stated.mass.diagonal > 0.0) or self.mechanism.model.forces)
+        return bool(np.any(self.stated.mass.diagonal > 0.0) or self.mechanism.model.acting)
 
     def problem(self) -> Problem:
         return self.mechanism.shared.compiled(("problem", "driven"), lambda _: self.new_problem())

@@ -50,7 +50,7 @@ class Letters:
 
     @cached_property
     def _objects(self) -> dict[str, Any]:
-        elements: tuple[Any, ...] = (*self.model.joints, *self.model.drivers, *self.model.forces)
+        elements: tuple[Any, ...] = (*self.model.joints, *self.model.drivers, *self.model.acting)
         return {x.name: x for x in elements}
 
     def symbol(self, parameter: str) -> tuple[Symbol, str]:

@@ -88,8 +88,10 @@ def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
     t_end = model.simulation.t_end
     most, found = 0.0, None
     now = {name: at.values[symbol(name)] for name in (*model.held, *(x.name for x in model.states))}
-    bare = replace(model, joints=(), drivers=(), events=(), states=(), parameters={**model.parameters, **now})
-    for force in model.forces:
+    bare = replace(
+        model, joints=(), drivers=(), actuators=(), events=(), states=(), parameters={**model.parameters, **now}
+    )
+    for force in model.acting:
         e = body_equations(replace(bare, forces=(force,), gravity=(0.0,) * len(model.gravity)))
         n = len(e.q) - len(e.chart.counted)
         angles = evaluate(

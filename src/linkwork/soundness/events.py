@@ -25,7 +25,7 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
         measured |= dict.fromkeys((str(x.value) for x in model.stated.q), "")
         measured |= dict.fromkeys((str(x.value) for x in model.stated.v), "/s")
     speeds = [name for name, unit in measured.items() if unit.endswith("/s")]
-    names = {"t", *model.parameters, *measured, *result_names(model.bodies, model.joints, model.drivers, model.forces)}
+    names = {"t", *model.parameters, *measured, *result_names(model.bodies, model.joints, model.drivers, model.acting)}
     states = [x.name for x in model.states]
     names |= {*states, *(f"{OUTPUT}{x.name}" for x in model.outputs)}
     inputs = [x.name for x in model.inputs if not x.follows]

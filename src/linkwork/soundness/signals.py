@@ -21,7 +21,7 @@ def signal_faults(model: Model, value: Callable[[Expr | float], float]) -> Itera
     """What is wrong with inputs, outputs and states; `value` is that of a formula of parameters."""
     if not model.signals:
         return
-    results = {*result_names(model.bodies, model.joints, model.drivers, model.forces)}
+    results = {*result_names(model.bodies, model.joints, model.drivers, model.acting)}
     moving = {str(known.value) for body in model.bodies for known, _ in measures_of(body)}
     names = {"t", *model.parameters, *moving, *results, *(x.name for x in model.inputs)}
     names |= {*(x.name for x in model.states), *(f"{OUTPUT}{x.name}" for x in model.outputs)}

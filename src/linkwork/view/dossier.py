@@ -148,9 +148,10 @@ def _data(model: Model, motion: Trajectory) -> str:
         table(("body", "mass [kg]", "inertia [kg m^2]", "start [m]", *angle, "points [m]"), bodies),
         f"<p>Points of the ground: {text(ground)}. Gravity ({_vector(scene.gravity, scene.space)}) m/s^2.</p>",
     ]
-    laws = {force.name: _law(force) for force in model.forces}
+    laws = {force.name: _law(force) for force in model.acting}
     laws |= {driver.name: _law(driver.motion) for driver in model.drivers}
-    for heading, marks in (("Joints", scene.joints), ("Drivers", scene.drivers), ("Forces", scene.forces)):
+    driving = "Drivers and actuators" if model.actuators else "Drivers"
+    for heading, marks in (("Joints", scene.joints), (driving, scene.drivers), ("Forces", scene.forces)):
         if marks:
             head = ("name", "type", "between", "points [m]", "more" if heading == "Joints" else "law (SI units)")
             rows = (_mark(mark, scene.space, laws.get(mark.name, [])) for mark in marks)
