@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.contact import MODELS, Contact
+from linkwork.elements.couplings import Coupling
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, AxialSpringDamper, Bushing, RotationalSpringDamper, SpringDamper
 from linkwork.elements.friction import FRICTIONS, StickSlip
@@ -71,8 +72,10 @@ SAMPLES: dict[str, Callable[[Random], Any]] = {
     "tube": lambda rng: float(rng.uniform(0.05, 0.25)),
     "half_axes": lambda rng: (positive(rng), positive(rng), positive(rng)),
     "of": lambda rng: "angle",
+    **dict.fromkeys(("ratio", "offset"), number),
     **dict.fromkeys(("normal_force", "coefficient", "dynamic", "transition", "stribeck", "viscous", "stall"), positive),
-    **dict.fromkeys(("speed", "no_load"), number),
+    "speed": number,
+    "no_load": positive,  # of the sign of stall
     "normal": pair,
     "static": lambda rng: 1.5 + positive(rng),
     "restitution": lambda rng: float(rng.uniform(0.2, 0.9)),
@@ -110,6 +113,12 @@ def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) ->
     samples = SPATIAL_SAMPLES if is_spatial or isinstance(given.get("body_i"), SpatialBody) else SAMPLES
     if kind is VelocityConstraint:
         data["formula"] = velocity_formula(given["body_j"])
+    if kind is Coupling:  # of the slides of both bodies on the ground and on each other
+        i, j = data.pop("body_i"), data.pop("body_j")
+        slide = JOINTS["spatial" if isinstance(j, SpatialBody) else "planar"]["prismatic"]
+        data["joint"] = sample(slide, rng, False, name="leads", body_i=Ground(), body_j=j)
+        data["follower"] = sample(slide, rng, False, name="follows", body_i=j, body_j=i)
+        data |= {"body_i": Ground(), "body_j": Ground()}
     if kind is Bushing:
         samples = {**samples, "stiffness": matrix_6, "damping": matrix_6}
     for f in fields(kind):
@@ -250,7 +259,8 @@ def random_mechanism(rng: Random, time: float = 0.0) -> Model:
     ground = Ground()
     bodies: list[Any] = []
     joints: list[Any] = []
-    for k, kind in enumerate([*rng.permutation(list(JOINTS["planar"])), "revolute", "point-on-line"]):
+    kinds = [kind for kind in JOINTS["planar"] if kind != "coupling"]  # which joins joints
+    for k, kind in enumerate([*rng.permutation(kinds), "revolute", "point-on-line"]):
         body = planar_body(f"b{k}", rng)
         before, carrier = ([ground, *bodies][rng.integers(len(bodies) + 1)] for _ in range(2))
         given = {"carrier": carrier} if kind == "gear" else {}

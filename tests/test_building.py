@@ -10,6 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import LinkworkError, ModelError
+from linkwork.expressions.graph import sin
 from linkwork.modelfile import find, shipped
 
 FOUR_BAR = """
@@ -240,7 +241,16 @@ WRONG = {
     "m.body('x', mass=1, points=dict(A='r'))": "should be a list",
     "m.body('x', mass=1, points='A B')": "hardpoints",
     "m.body('x', mass=1, points=dict(A=('q', 0)))": "unknown name 'q'",
-    "m.body('x', mass=1, colour='pinkish')": "pattern",
+    "m.body('x', mass=1, colour='pinkish')": "should be black, white",
+    "m.body('x', mass=1, points=[(0, 0)])": "gives no names to points",
+    "m.fix((0, 0))": "gives no names to points",
+    "m.rotational_spring_damper('r', crank, rocker, law=lambda angle: angle > 0)": "does not make a formula",
+    "m.rotational_spring_damper('r', crank, rocker, law=lambda angle: None)": "does not make a formula",
+    "m.rotational_spring_damper('r', crank, rocker, law=lambda angle: {}[angle])": "does not make a formula",
+    "m.rotational_spring_damper('r', crank, rocker, law=lambda angel: 3*angel)": "did you mean 'angle'",
+    "m.coupling('r', O, 'D')": "no joint 'D'",
+    "setattr(m, 'simulation', 5)": "5: should be a mapping [",
+    "m.prepare().state({'crank.phi': 'up'})": "is no number",
     "m.body('ground', mass=1)": "does not move",
     "m.body('crank', mass=1)": "since line",
     "m.fix(O=(1, 2, 3))": "pair of numbers",
@@ -284,6 +294,34 @@ def test_what_is_wrong_is_refused_when_it_is_written(code: str) -> None:
     if isinstance(raised.value, ModelError) and "t_end='" not in code:
         assert all(error.file == "<string>" and error.line == 1 for error in raised.value.errors)
     assert str(m) == before
+
+
+def test_a_law_may_be_a_function_that_is_called_once_with_symbols() -> None:
+    """It becomes a formula of its arguments, which is saved, differentiated and compiled like one that was written."""
+    m, n = four_bar(), four_bar()
+
+    def cubic(angle: Any, l: Any) -> Any:  # noqa: E741 - as the parameter is called
+        return 4.0 * l * angle**3 - sin(angle)
+
+    m.rotational_spring_damper("cubic", m["crank"], m["rocker"], law=cubic)
+    n.rotational_spring_damper("cubic", n["crank"], n["rocker"], law="4*l*angle^3 - sin(angle)")
+    motions = [x.kinematics(t_end="0.5 s", assemble=True) for x in (m, n)]
+    np.testing.assert_allclose(motions[0]["torque:motor"], motions[1]["torque:motor"], rtol=1e-12)
+    np.testing.assert_array_equal(lw.kinematics(lw.loads(str(m)), t_end="0.5 s", assemble=True).q, motions[0].q)
+
+
+def test_an_input_that_fails_is_named_with_its_time() -> None:
+    with pytest.raises(LinkworkError, match="does not follow an input"):
+        four_bar().simulate({"r": lambda t, x: 1.0}, t_end=0.1)
+    p = lw.PlanarModel("fall", u=1.0)
+    p.body("a", mass=1.0, inertia=1.0)
+    p.torque("push", p["a"], "u")
+    with pytest.raises(LinkworkError, match="input 'u' is 'x' at t = 0, no number"):
+        p.simulate({"u": lambda t, x: "x"}, t_end=0.1)
+
+
+def test_names_of_linkwork_are_what_users_call() -> None:
+    assert {name for name in dir(lw) if not name.startswith("__")} == set(lw.__all__)
 
 
 def test_a_prepared_mechanism_has_the_analyses_of_a_model() -> None:

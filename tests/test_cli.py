@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -362,7 +361,7 @@ class Terminal:
     """A command in a process of its own, whose standard error is a terminal."""
 
     def __init__(self, *arguments: str) -> None:
-        self.end, theirs = pty.openpty()
+        self.end, theirs = pytest.importorskip("pty").openpty()  # Windows has none
         self.process = subprocess.Popen(
             [*COMMAND, *arguments],
             stdout=subprocess.PIPE,

@@ -301,7 +301,7 @@ def test_reports_escape_names_and_need_no_other_file(comparison: Comparison, tmp
     assert len(table) == 5
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {13}
     assert "<script" not in note.read_text()
-    with pytest.raises(UsageError, match=r"\.html or \.md"):
+    with pytest.raises(UsageError, match=r"\.html, \.md"):
         write(hostile, tmp_path / "r.pdf")
 
 

@@ -194,7 +194,14 @@ def test_notebooks_run_and_show_pictures(notebook: Path, tmp_path: Path, shell: 
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:
     page = (DOCS / "model-files.md").read_text(encoding="utf-8")
-    for name in (*JOINTS["planar"], *JOINTS["spatial"], *MOTIONS, *FORCES["planar"], *FORCES["spatial"], *SHAPES):
+    for name in (
+        *JOINTS["planar"],
+        *JOINTS["spatial"],
+        *MOTIONS,
+        *FORCES["planar"],
+        *FORCES["spatial"],
+        *SHAPES["spatial"],
+    ):
         assert f"| `{name}` |" in page
 
 

@@ -2,10 +2,8 @@
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
-import resource
 import subprocess
 import sys
 import unicodedata
@@ -421,6 +419,7 @@ def test_failed_writing_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_file_is_written_through_by_a_handle_that_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows refuses to write through what is open for reading alone."""
+    fcntl = pytest.importorskip("fcntl")  # Windows has none
     fsync, modes = os.fsync, list[int]()
 
     def note(descriptor: int) -> None:
@@ -435,6 +434,7 @@ def test_a_file_is_written_through_by_a_handle_that_may_write(tmp_path: Path, mo
 
 def test_full_disk_is_reported_by_the_system_itself(tmp_path: Path) -> None:
     """When the system refuses to write more, the old file stays (row 43)."""
+    resource = pytest.importorskip("resource")  # Windows has none
     path = tmp_path / "motion.csv"
     write_text(path, "old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

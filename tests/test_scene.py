@@ -367,7 +367,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in SPATIAL_JOINTS if name != "velocity-constraint"])
+@pytest.mark.parametrize("name", [name for name in SPATIAL_JOINTS if name not in ("velocity-constraint", "coupling")])
 def test_every_spatial_joint_has_its_symbol(name: str, rng: np.random.Generator) -> None:
     """At its points, along its axes, and seen from the front its outline lies around the projection of its middle."""
     s_i, s_j, z, z_j = (tuple(map(float, rng.normal(size=3))) for _ in range(4))

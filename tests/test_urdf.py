@@ -13,6 +13,8 @@ import linkwork as lw
 from linkwork.cli import answer
 from linkwork.errors import ModelError
 from linkwork.formats.urdf import read_urdf
+from linkwork.scene import scene
+from linkwork.view.drawing import picture_of
 
 G = np.array([0.0, 0.0, -9.81])
 BAR = [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]
@@ -211,6 +213,119 @@ def test_a_loop_is_closed_by_a_joint_of_the_command_line(tmp_path: Path) -> None
     assert answer(["convert", str(path), "--close", "tip", "-o", str(out)]) == 2
 
 
+def test_a_loop_is_closed_between_frames_of_joints_in_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The frame of joint D on c is that of the link tip; the axis is named, x, y or z."""
+    path = written(four_bar(), tmp_path)
+    one, other = (lw.load(path, close=[text]) for text in ("tip=top:revolute", "c.D=b.E:revolute:z"))
+    start = lw.Start({"theta_d:A": 1.0}, assemble=True)
+    motions = [lw.simulate(model, start=start, t_end=0.2) for model in (one, other)]
+    np.testing.assert_allclose(motions[0].q, motions[1].q, atol=1e-12)
+    assert lw.check(lw.load(path, close=["tip=top:spherical"])).dof == 1
+    for command in (["check"], ["run", "--t-end", "0.02"], ["view", "--t-end", "0.02", "-o", str(tmp_path / "a.html")]):
+        assert answer([*command, str(path), "--close", "c.D=b.E:revolute", "--assemble"]) == 0
+    capsys.readouterr()
+    for wrong in ("c.F=b.E", "c.D=b.E:revolute:w", "tip=top:hinge", "tip", "tip=top:universal"):
+        assert answer(["check", str(path), "--close", wrong]) == 2, wrong
+    assert answer(["check", "four_bar", "--close", "a=b"]) == 2
+    assert "is for robots in URDF" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_joint_that_mimics_another_moves_with_it_as_one_freedom(seed: int, tmp_path: Path) -> None:
+    """(I + r^2 m) theta_dd = u . (c x M g) + r m g . w for a hinge and a slide at r theta + o, at speed."""
+    random = np.random.default_rng([seed, 11])
+    c, u, w, at, turned, away = random.normal(size=(6, 3))
+    M, m, r, o = 1.7, 0.9, -0.8, 0.3
+    J = random_inertia(random)
+    mimic = f'<mimic joint="O" multiplier="{r}" offset="{o}"/>'
+    text = robot(
+        link("rod", M, c, (0, 0, 0), J),
+        link("slider", m, random.normal(size=3), (0, 0, 0), BAR),
+        joint("O", "continuous", "base", "rod", (0, 0, 1), at, u),
+        joint("S", "prismatic", "base", "slider", away, turned, w, mimic),
+    )
+    model = lw.load(written(text, tmp_path))
+    assert lw.check(model).dof == 1
+    motion = lw.simulate(model, start={"theta_d:O": 4.0}, t_end=2.0)
+    theta, own = motion["theta:O"], u / np.linalg.norm(u)
+    np.testing.assert_allclose(motion["theta:S"], r * theta + o, atol=1e-9)
+    frame, along = Rotation.from_euler("xyz", at), Rotation.from_euler("xyz", turned).apply(w / np.linalg.norm(w))
+    inertia = own @ J @ own + M * np.sum(np.cross(own, c) ** 2) + r * r * m
+    arms = np.array([(frame * Rotation.from_rotvec(x * own)).apply(c) for x in theta])
+    expected = (np.cross(arms, M * G) @ frame.apply(own) + r * m * G @ along) / inertia
+    np.testing.assert_allclose(motion["theta_dd:O"], expected, rtol=1e-7, atol=1e-7, err_msg=str(seed))
+
+
+def test_joints_that_mimic_each_other_along_a_chain_start_where_they_follow(tmp_path: Path) -> None:
+    """Fingers: the third follows the second, which follows the first, with offsets."""
+    parts, names = [], ("base", "a", "b", "c")
+    for k, name in enumerate(names[1:]):
+        more = f'<mimic joint="{"ABC"[k - 1]}" multiplier="{k}" offset="0.2"/>' if k else ""
+        parts.append(link(name, 1.0, (0.1, 0, 0), (0, 0, 0), BAR))
+        parts.append(joint("ABC"[k], "revolute", names[k], name, (0.3, 0, 0), (0, 0, 0), (0, 0, 1), more))
+    motion = lw.simulate(lw.load(written(robot(*parts), tmp_path)), start={"theta_d:A": 2.0}, t_end=4.0)
+    np.testing.assert_allclose(motion["theta:B"], motion["theta:A"] + 0.2, atol=1e-9)
+    np.testing.assert_allclose(motion["theta:C"], 2 * motion["theta:B"] + 0.2, atol=1e-9)
+    assert motion["theta:A"][-1] > 2.0
+
+
+def test_limits_become_end_stops_where_they_are_asked_for(tmp_path: Path) -> None:
+    """A weight dropped on a stop presses it in by delta, m g (h + delta) = k delta^2 / 2, k of effort and range."""
+    limit = '<limit lower="-0.5" upper="1.5" effort="300" velocity="1"/>'
+    text = robot(
+        link("weight", 2.0, (0, 0, 0), (0, 0, 0), BAR),
+        joint("S", "prismatic", "base", "weight", (0, 0, 0), (0, 0, 0), (0, 0, 1), limit),
+    )
+    path = written(text, tmp_path)
+    model = lw.load(path, limits="stops")
+    assert not [note for note in model.notes if note.code == "limits-not-kept"]
+    motion = lw.simulate(model, t_end=0.5, step=2e-5)
+    k, weight = 300 / (1e-3 * 2.0), 2.0 * 9.81
+    delta = (weight + np.sqrt(weight**2 + 2 * k * weight * 0.5)) / k
+    assert motion.min("joint:S.displacement").value == pytest.approx(-0.5 - delta, abs=1e-6)
+    with pytest.raises(ModelError, match="has no effort"):
+        lw.load(written(text.replace('effort="300" ', ""), tmp_path), limits="stops")
+    with pytest.raises(lw.errors.UsageError, match="stops"):
+        lw.load(path, limits="stop")
+
+
+def test_visuals_are_drawn_where_their_origins_put_them(tmp_path: Path) -> None:
+    """The largest of a body, also of a link that is fixed to it; a mesh is left out with a note."""
+    random = np.random.default_rng(5)
+    xyz, rpy, at = random.normal(size=(3, 3))
+    box = '<visual><geometry><box size="0.1 0.2 0.1"/></geometry></visual>'
+    rod = f'''<visual><origin xyz="{" ".join(map(str, xyz))}" rpy="{" ".join(map(str, rpy))}"/>
+      <geometry><cylinder radius="0.2" length="0.9"/></geometry></visual>'''
+    mesh = '<visual><geometry><mesh filename="package://arm.stl"/></geometry></visual>'
+    text = robot(
+        link("rod", 1.0, (0.1, 0.2, 0.3), (0, 0, 0), BAR).replace("</link>", f"{box}{mesh}</link>"),
+        link("tool", 1.0, (0, 0, 0), (0, 0, 0), BAR).replace("</link>", f"{rod}</link>"),
+        link("ball", 1.0, (0, 0, 0), (0, 0, 0), BAR).replace(
+            "</link>", '<visual><geometry><sphere radius="0.4"/></geometry></visual></link>'
+        ),
+        joint("O", "continuous", "base", "rod", (0, 0, 1), (0, 0, 0), (0, 1, 0)),
+        joint("flange", "fixed", "rod", "tool", at, (0, 0, 0.7), (1, 0, 0)),
+        joint("P", "continuous", "tool", "ball", (0, 0, 1), (0, 0, 0), (0, 1, 0)),
+    )
+    model = lw.load(written(text, tmp_path))
+    assert [note.code for note in model.notes if note.code == "drawing-not-read"] == ["drawing-not-read"]
+    rod, ball = scene(model).bodies[1:]
+    flange = Rotation.from_euler("z", 0.7)
+    assert rod.shape is not None
+    assert ball.shape is not None
+    mass_centre = model.bodies[0].mass_centre
+    np.testing.assert_allclose(rod.shape["centre"], at + flange.apply(xyz) - mass_centre, atol=1e-12)
+    np.testing.assert_allclose(
+        rod.shape["axis"], (flange * Rotation.from_euler("xyz", rpy)).apply([0, 0, 1]), atol=1e-12
+    )
+    assert (rod.shape["radius"], rod.shape["length"], ball.shape["type"]) == (0.2, 0.9, "sphere")
+    motion = lw.simulate(model, t_end=0.02)
+    drawn = [solid for solid in picture_of(motion)[2].solids if solid.role == "shape"]
+    assert [solid.form for solid in drawn] == ["cylinder", "ball"]
+
+
 def test_a_floating_link_falls_and_a_planar_joint_leaves_a_plane(tmp_path: Path) -> None:
     parts = [link("free", 1.0, (0.1, 0, 0), (0, 0, 0), BAR), link("puck", 1.0, (0, 0, 0), (0, 0, 0), BAR)]
     parts.append(joint("F", "floating", "base", "free", (1, 2, 3), (0, 0, 0), (1, 0, 0)))
@@ -263,7 +378,12 @@ BROKEN = {
     "bad-value: no axis": (robot(ROD, PIN.replace("0.0 1.0 0.0", "0.0 0.0 0.0")), None),
     "out-of-range: mass": (robot(ROD.replace('value="1.0"', 'value="-1.0"'), PIN), None),
     "bad-name: path": (robot(ROD.replace('"rod"', '"../rod"'), PIN.replace('"rod"', '"../rod"')), None),
-    "mimic: follows": (robot(ROD, PIN.replace("</joint>", '<mimic joint="P"/></joint>')), None),
+    "unknown-joint: mimic": (robot(ROD, PIN.replace("</joint>", '<mimic joint="P"/></joint>')), None),
+    "mimic: itself": (robot(ROD, PIN.replace("</joint>", '<mimic joint="O"/></joint>')), None),
+    "mimic: floats": (
+        robot(ROD, PIN.replace("continuous", "floating").replace("</joint>", '<mimic joint="O"/></joint>')),
+        None,
+    ),
     "foreign-format: xacro": (robot('<xacro:macro name="m"/>'), None),
 }
 

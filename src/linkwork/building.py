@@ -30,12 +30,14 @@ from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.methods import Analyses
 from linkwork.model import Model
 from linkwork.modelfile import build, find, schema
 from linkwork.modelfile.faults import shape_fault
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
+from linkwork.writing.printers import text
 
 if TYPE_CHECKING:
     from linkwork.compiled.mechanism import Mechanism
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
 SECTIONS = ("bodies", "joints", "drivers", "forces", "events", "actuators", *SIGNALS)
-POSITIONAL = ("i", "j", "at", "on", "joint")  # arguments that need no keyword
+MISSING = {"unknown-body": "bodies", "unknown-joint": "joints"}  # where errors of these codes looked in vain
+POSITIONAL = ("i", "j", "at", "on", "joint", "follower", "force", "torque")  # arguments that need no keyword
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,25 @@ def plain(value: Any) -> Any:
         return [plain(entry) for entry in value]
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Expr):
+        return text(value)
+    if inspect.isfunction(value):
+        return text(traced(value))
     if hasattr(value, "units") and hasattr(value, "magnitude"):  # a quantity of pint
         return f"{value.magnitude!r} {value.units:~C}".replace("**", "^")
     if hasattr(value, "unit") and hasattr(value, "value"):  # of astropy
         return f"{float(value.value)!r} {value.unit}"
     return value
+
+
+def traced(law: Callable[..., Any]) -> Expr:
+    """Call a function with symbols of the names of its arguments, so that it becomes a formula of them."""
+    try:
+        return as_expr(law(*map(symbol, inspect.signature(law).parameters)))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of the function itself
+        hint = "use + - * / ** and the functions of linkwork.expressions.graph (sin, sqrt, select ...), or write a text"
+        message = f"'{law.__name__}' is called once with symbols, and does not make a formula of them: {error}"
+        raise ModelError(message, "not-a-formula", suggestion=hint, **where()) from error
 
 
 class Builder(Analyses):
@@ -140,7 +157,10 @@ class Builder(Analyses):
                 if type_name.replace("-", "_") == name:
                     return method(section, cls, type_name).__get__(self)
         own = [x.replace("-", "_") for x in (*JOINTS[self.space], *FORCES[self.space])]
+        other: Space = "spatial" if self.space == "planar" else "planar"
         hint = did_you_mean(name, [*dir(type(self)), *own])
+        if name.replace("_", "-") in (*JOINTS[other], *FORCES[other]):
+            hint = f"{other.capitalize()}Model has it"
         raise AttributeError(f"a {type(self).__name__} has no '{name}'" + (f"; {hint}" if hint else ""))
 
     # What the model is.
@@ -270,8 +290,11 @@ class Builder(Analyses):
 
     def _points(self, given: Any) -> Any:
         """Points as they are given, or the hard points that a text names."""
-        if not isinstance(given, str):
+        if isinstance(given, Mapping):
             return plain(given)
+        if not isinstance(given, str):
+            message, hint = f"{given!r} gives no names to points", "write points=dict(A=(0, 0)), or fix(O=(0, 0))"
+            raise ModelError(message, "wrong-shape", suggestion=hint, **where())
         for name in given.split():
             if name not in self._hardpoints:
                 hint = did_you_mean(name, self._hardpoints) or "name them with hardpoints(...)"
@@ -449,6 +472,9 @@ class Builder(Analyses):
             prefix = ".".join(map(str, place[:2]))
             errors = [document.locate(error) for error in found.errors]
             own = [e for e in errors if (e.path or "").startswith(prefix) and not _may_come_later(e)]
+            for e in own:
+                if section := MISSING.get(e.code):  # the names of all, of which few are in this model
+                    e.suggestion = did_you_mean(str(e.value), self._section(section))
             if own:
                 raise ModelError.together(own) from None
 

@@ -105,6 +105,8 @@ def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document
         message = f"control character U+{ord(control[0]):04X} at byte {offset}"
         raise ModelError(message, "control-character", file=file, line=line)
     builder = _Builder(file)
+    if text.lstrip().startswith("{") and max(map(len, text.split("\n"))) > MAX_LINE:  # as json.dumps writes it
+        is_json = True
     for event in _json_events(text, file) if is_json else _yaml_events(text, file):
         builder.add(event)
     if builder.root is None:

@@ -214,7 +214,7 @@ def _on_bodies(model: Model, bodies: Mapping[str, Any], finish: Callable[[Any, A
             value = getattr(element, f.name)
             if isinstance(value, PlanarBody | SpatialBody):
                 changes[f.name] = bodies[value.name]
-            elif f.name in ("joint", "unit"):
+            elif isinstance(value, Joint) or f.name == "unit":
                 changes[f.name] = moved(value)
         return finish(replace(element, **changes), element)
 

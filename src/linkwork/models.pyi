@@ -97,6 +97,18 @@ class PlanarModel(Builder):
     ) -> Part:
         """A formula of time, places and velocities stays zero, in the velocities an affine one."""
 
+    def coupling(
+        self,
+        name: str,
+        joint: Part | str,
+        follower: Part | str,
+        *,
+        ratio: Number | None = None,
+        offset: Number | None = None,
+        open: bool | None = None,
+    ) -> Part:
+        """The one freedom of the joint `follower` is `ratio` times that of `joint`, and `offset` more."""
+
     def spring_damper(
         self,
         name: str,
@@ -125,10 +137,10 @@ class PlanarModel(Builder):
     ) -> Part:
         """Spring, damper and actuator between the angles of bodies i and j."""
 
-    def point_force(self, name: str, at: Point, *, force: Vector, follows: bool | None = None) -> Part:
+    def point_force(self, name: str, at: Point, force: Vector, *, follows: bool | None = None) -> Part:
         """A force at point s of a body; its components are along the axes of the ground, or turn with the body."""
 
-    def torque(self, name: str, on: Part | str, *, torque: Number) -> Part:
+    def torque(self, name: str, on: Part | str, torque: Number) -> Part:
         """A torque on a body."""
 
     def drag(self, name: str, at: Point, *, coefficient: Number) -> Part:
@@ -503,6 +515,18 @@ class SpatialModel(Builder):
     ) -> Part:
         """A formula of time, places and velocities stays zero, in the velocities an affine one."""
 
+    def coupling(
+        self,
+        name: str,
+        joint: Part | str,
+        follower: Part | str,
+        *,
+        ratio: Number | None = None,
+        offset: Number | None = None,
+        open: bool | None = None,
+    ) -> Part:
+        """The one freedom of the joint `follower` is `ratio` times that of `joint`, and `offset` more."""
+
     def spring_damper(
         self,
         name: str,
@@ -530,10 +554,10 @@ class SpatialModel(Builder):
     ) -> Part:
         """Spring, damper and actuator about the axis of a spatial joint that leaves the freedom "angle"."""
 
-    def point_force(self, name: str, at: Point, *, force: Vector, follows: bool | None = None) -> Part:
+    def point_force(self, name: str, at: Point, force: Vector, *, follows: bool | None = None) -> Part:
         """A force at point s of a body; its components are along the axes of the ground, or turn with the body."""
 
-    def torque(self, name: str, on: Part | str, *, torque: Vector, follows: bool | None = None) -> Part:
+    def torque(self, name: str, on: Part | str, torque: Vector, *, follows: bool | None = None) -> Part:
         """A torque on a body in space; its components are along the axes of the ground, or turn with the body."""
 
     def bushing(

@@ -223,9 +223,9 @@ def _try_out(cls: type, name: str, space: Space) -> None:
     for key, holds, field in keys(cls):
         if field.name in bodies:
             given[field.name] = bodies[field.name]
-        elif key == "joint":
+        elif holds.form == "joint":
             ends = (body("i"), body("j"), point, point)
-            given["joint"] = Revolute("O", *ends) if space == "planar" else SpatialRevolute("O", *ends, point)
+            given[key] = Revolute("O", *ends) if space == "planar" else SpatialRevolute("O", *ends, point)
         elif is_required(field):
             given[field.name] = point if holds.form in ("vector", "axis") else symbol(f"trial {key}")
     made: Any = cls(**given)

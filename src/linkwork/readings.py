@@ -27,6 +27,7 @@ from linkwork.resulttable import TABLES, check_package, write_table
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
@@ -73,6 +74,13 @@ class Peaks(Printed):
     def __str__(self) -> str:
         width = max((len(peak.name) for peak in self.peaks), default=0)
         return "\n".join(f"{peak.name:{width}}  {peak}" for peak in self.peaks)
+
+    def latex(self) -> str:
+        """Write the table for a paper, a tabular of LaTeX."""
+        from linkwork.view.markup import tex_table
+
+        rows = ([p.name, f"{p.value:.6g}", p.unit, f"{p.t:.6g} {p.time_unit}"] for p in self.peaks)
+        return tex_table(["quantity", "value", "unit", "at t"], rows, (1,))
 
 
 class Readings(Mapping[str, Array]):
@@ -311,12 +319,12 @@ class InUnits(Readings):
             found[name] = Quantity(values if factor == 1.0 else factor * values, text)
         return found
 
-    def plot(self, *names: str, against: str = "t") -> Figure:
+    def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
         """As `Trajectory.plot`, in these units."""
         from linkwork.view.plot import figure
 
         own: Any = self  # which has what a figure needs of a motion
-        return figure(own, names, against)
+        return figure(own, names, against, axes=ax)
 
     def save(self, path: str | Path) -> None:
         """A table, .csv, .xlsx or .parquet, whose headings have units; it is not read again as a result."""

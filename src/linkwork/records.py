@@ -44,7 +44,7 @@ class Printed:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return f'<pre style="font-family: monospace; white-space: pre">{escape(str(self))}</pre>'
 
 
 def changed(record: Record, **fields: Any) -> Record:

@@ -29,7 +29,7 @@ Point: TypeAlias = tuple[float, float, float]
 
 def types_in(space: Space) -> dict[type, str]:
     """Classes by the names that model files give them, or those of what they are drawn as."""
-    tables: tuple[Mapping[str, type[Any]], ...] = (JOINTS[space], FORCES[space], SHAPES)
+    tables: tuple[Mapping[str, type[Any]], ...] = (JOINTS[space], FORCES[space], SHAPES[space])
     return {cls: getattr(cls, "drawn_as", "") or name for table in tables for name, cls in table.items()}
 
 

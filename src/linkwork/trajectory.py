@@ -44,6 +44,7 @@ from linkwork.units import choose_units
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
@@ -379,12 +380,15 @@ class Trajectory(Readings):
         page.write([self], path)
         webbrowser.open(path.as_uri())
 
-    def plot(self, *names: str, against: str = "t") -> Figure:
-        """A figure of some quantities, by name or pattern ("*.phi"); without names, of what matters most."""
+    def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
+        """Draw some quantities, by name or pattern ("*.phi"); without names, what matters most.
+
+        With axes of matplotlib they are drawn into these, and must be of one unit.
+        """
         from linkwork.view.plot import figure
 
         own: Any = self.shown  # which has what a figure needs of a motion
-        return figure(own, names, against)
+        return figure(own, names, against, axes=ax)
 
     def animate(self, path: str | Path, speed: float | None = None) -> None:
         """Write the moving mechanism: an .html page to play and measure, or a film, .gif or .mp4.

@@ -53,8 +53,8 @@ def _answer(arguments: Sequence[str]) -> int:
         refusal: LinkworkError = UsageError(f"{fault.format_message().rstrip('.')}{hint}", "usage")
     except LinkworkError as error:
         refusal = error
-    except SystemExit:  # whoever read standard output has read enough, as `head` does
-        return UsageError.exit_code
+    except SystemExit as end:  # completion is done, or the reader closed the pipe early, as `head` does
+        return UsageError.exit_code if end.code else 0
     except MemoryError:
         refusal = UsageError("there is not enough memory; choose a longer step or a smaller model", "out-of-memory")
     except OSError as error:

@@ -10,22 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer import Argument, Option
 
+from linkwork.cli import completion
 from linkwork.cli.app import (
+    METHOD,
+    OTHERS,
+    START,
     Assemble,
     Atol,
+    Close,
     Column,
     Coordinates,
     Cut,
     Files,
+    Formulation,
     Input,
     Integrator,
     Json,
     Keep,
+    Limits,
     MaxStep,
     MaxSteps,
     Mode,
     ModelArgument,
     Motions,
+    Open,
     RankTolerance,
     Rate,
     Repair,
@@ -39,26 +47,29 @@ from linkwork.cli.app import (
     Units,
     Weights,
     With,
-    WithChoices,
-    app,
+    command,
     output_option,
     time_option,
 )
 from linkwork.cli.motions import (
+    Robot,
     followed,
     given,
     located,
     motion_files,
     named,
     named_units,
+    open_files,
     overrides,
     placed,
     run_files,
     show,
     spans,
     started,
+    stem,
     tables_of,
     tell,
+    to_open,
     within,
     writable,
 )
@@ -68,9 +79,16 @@ if TYPE_CHECKING:
     from linkwork.model import Model
 
 
-@app.command("list")
+@command("linkwork list", "linkwork list four_bar slider_crank", name="list")
 def list_mechanisms(
-    names: Annotated[Texts, Argument(metavar="NAME", help="Mechanisms to show with source and number.")] = None,
+    names: Annotated[
+        Texts,
+        Argument(
+            metavar="NAME",
+            help="Mechanisms to show with source and number.",
+            autocompletion=completion.complete_mechanism,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the shipped mechanisms. With names, show their sources and the number that each is checked against."""
@@ -87,19 +105,25 @@ def list_mechanisms(
         print(within_terminal(lines))
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork check four_bar",
+    "linkwork check slider_crank --start O=30deg --set l2=60cm --assemble",
+    "linkwork check robot.urdf --close hand=bar:spherical",
+)
 def check(
     model: ModelArgument,
     set_: Set = None,
-    weights: Weights = None,
     assemble: Assemble = False,
-    mode: Mode = None,
     start: Start = None,
     rate: Rate = None,
+    mode: Mode = None,
     keep: Keep = None,
+    weights: Weights = None,
+    repair: Repair = None,
     coordinates: Coordinates = None,
     cut: Cut = None,
-    repair: Repair = None,
+    close: Close = None,
+    limits: Limits = None,
     json: Json = False,
 ) -> None:
     """Check a model: freedoms, redundancy, start values.
@@ -118,7 +142,8 @@ def check(
         formulas = compare_formulas(Path(model))
     with located(model), progress(Path(model).name):
         how: dict[str, Any] = {"weights": weights or "mass", "assemble": assemble, "keep": keep or ()}
-        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None)
+        robot = Robot(close or (), limits)
+        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None, robot=robot)
         report = check(mechanism, **how, coordinates=within(coordinates, cut))
     lines = [*check_lines(report), *(("formulas", str(found)) for found in formulas)]
     compared = {"formulas": [found.as_dict() for found in formulas]} if formulas else {}
@@ -127,7 +152,11 @@ def check(
         raise typer.Exit(ModelError.exit_code)
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork assemble four_bar -o closed.yaml",
+    "linkwork assemble four_bar --all --open",
+    "linkwork assemble four_bar --keep crank.phi --all --json",
+)
 def assemble(
     model: ModelArgument,
     set_: Set = None,
@@ -149,21 +178,23 @@ def assemble(
     output: Annotated[
         Files, output_option("Write the assembled model, .yaml or .json; with --all, a page, .html.")
     ] = None,
+    open_: Open = False,
     force: Annotated[bool, Option("--force", help="Allow -o to overwrite the model file.")] = False,
     json: Json = False,
 ) -> None:
-    """Close the joints of a sketch; --all finds all ways to close, --components the curves among them.
+    """Close the joints of a sketch, in one way or in all.
 
-    With --all, freedoms that are neither driven nor fixed by --keep are fixed by keeping further coordinates at their
-    start values, angles first.
+    --all finds all ways to close, --components the curves and surfaces among them. With --all, freedoms that are
+    neither driven nor fixed by --keep are fixed by keeping further coordinates at their start values, angles first.
     """
     from linkwork.modelfile import build, find
 
     document, changes = find(model, correct=weights is None), overrides(set_)
     with located(model):
         mechanism = placed(build(document, changes), start, rate, cut)
-    if sliced and not all_modes:
-        raise UsageError("--slice goes with --all", "usage")
+    for option, is_given in (("--slice", sliced), ("--open", open_)):
+        if is_given and not all_modes:
+            raise UsageError(f"{option} goes with --all", "usage")
     if of_components:
         from linkwork.assembly.components import components
         from linkwork.view.report import component_lines
@@ -177,7 +208,10 @@ def assemble(
                 message = f"{option} has no effect with --all, which looks for all positions of the bodies"
                 raise UsageError(message, "no-effect")
         with located(model):
-            find_modes(mechanism, tuple(keep or ()), sliced, output or (), json)
+            pages = to_open(output, open_, f"{stem(model)}-modes.html")
+            find_modes(mechanism, tuple(keep or ()), sliced, pages, json)
+        if open_:
+            open_files(pages)
     else:
         from linkwork.assembly.assemble import assemble
         from linkwork.document import save
@@ -213,18 +247,17 @@ def find_modes(mechanism: Model, keep: tuple[str, ...], sliced: bool, output: Se
     tell(found.as_dict(), mode_lines(found), files, json)
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork kinematics four_bar_grashof -o motion.nc",
+    "linkwork kinematics four_bar_grashof --coupler coupler.P --dead-centres follower.phi --units deg,mm",
+    "linkwork kinematics quick_return --open",
+)
 def kinematics(
     model: ModelArgument,
     set_: Set = None,
     t_end: TEnd = None,
     step: Step = None,
-    max_steps: MaxSteps = None,
     assemble: Assemble = False,
-    mode: Mode = None,
-    keep: Keep = None,
-    coordinates: Coordinates = None,
-    cut: Cut = None,
     coupler: Annotated[Texts, Option(metavar="BODY.POINT", help="Show the path of a point; repeatable.")] = None,
     table: Annotated[
         tuple[str, str] | None, Option(metavar="INPUT OUTPUT", help="Tabulate one coordinate over another.")
@@ -234,10 +267,16 @@ def kinematics(
         tuple[str, str, str, str] | None,
         Option(metavar="P Q R S", help="Show the angle between the lines PQ and RS."),
     ] = None,
+    output: Motions = None,
+    open_: Open = False,
+    units: Units = None,
+    mode: Mode = None,
+    keep: Keep = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    max_steps: MaxSteps = None,
     others: With = None,
     column: Column = None,
-    output: Motions = None,
-    units: Units = None,
     json: Json = False,
 ) -> None:
     """Move a mechanism as its drivers prescribe.
@@ -251,7 +290,7 @@ def kinematics(
 
     if keep and mode is None:
         raise UsageError("--keep goes with --mode here: drivers prescribe all that moves", "usage")
-    files = motion_files(output)
+    files = motion_files(to_open(output, open_, f"{stem(model)}.html"))
     tables, columns = tables_of(others, column)
     mechanism = started(model, set_, mode, keep)
     with located(model):
@@ -273,9 +312,14 @@ def kinematics(
     show(motion, files, json, data, reading_lines(found, motion.shown.unit("t")))
     if tables and not json:
         print(f"\n{compared}")
+    if open_:
+        open_files(files)
 
 
-@app.command()
+@command(
+    "linkwork inverse four_rrr -o torques.csv",
+    "linkwork inverse four_rrr --units deg,mm --open",
+)
 def inverse(
     model: ModelArgument,
     motion: Annotated[
@@ -289,71 +333,103 @@ def inverse(
     step: Step = None,
     assemble: Assemble = False,
     output: Motions = None,
+    open_: Open = False,
     units: Units = None,
     json: Json = False,
 ) -> None:
     """Find the forces that the actuators of a model need for a motion.
 
     The drivers of the model prescribe the motion, wherever they act, or a file does: a result, or a table of measured
-    positions, which are smoothed. Every freedom needs an actuator; if there are more, they share the load. For example:
-    linkwork inverse four_rrr -o torques.csv; linkwork run four_rrr --actuators torques.csv
+    positions, which are smoothed. Every freedom needs an actuator; if there are more, they share the load;
+    `run --actuators FILE` puts the forces back.
     """
     from linkwork.driven.inverse import inverse
 
-    files = motion_files(output)
+    files = motion_files(to_open(output, open_, f"{stem(model)}.html"))
     mechanism = started(model, set_, None, None)
     with located(model):
         analysis = partial(inverse, motion=motion, t_end=t_end, step=step, assemble=assemble)
         found = followed(mechanism, analysis, files, units=named_units(units))
     show(found, files, json)
+    if open_:
+        open_files(files)
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork run slider_crank -o motion.nc",
+    "linkwork run slider_crank --set l2=60cm --t-end 2s --assemble --units deg,mm --open",
+    "linkwork run slider_crank --coordinates joint --formulation qr --rtol 1e-10 --json",
+    "linkwork run robot.urdf --start shoulder=30deg --limits stops -o motion.csv",
+)
 def run(
     model: ModelArgument,
     set_: Set = None,
     inputs: Input = None,
-    coordinates: Coordinates = None,
-    cut: Cut = None,
     t_end: TEnd = None,
     step: Step = None,
-    rtol: Rtol = None,
-    atol: Atol = None,
-    formulation: Annotated[str | None, Option(metavar="NAME", help="How accelerations are found")] = None,
+    assemble: Assemble = False,
+    output: Motions = None,
+    open_: Open = False,
+    units: Units = None,
+    start: Start = None,
+    rate: Rate = None,
+    mode: Mode = None,
+    keep: Keep = None,
+    weights: Weights = None,
+    repair: Repair = None,
+    resume: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Continue a motion that ended early; FILE is updated.", rich_help_panel=START),
+    ] = None,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    formulation: Formulation = None,
     stabilization: Stabilization = None,
-    alpha: Annotated[float | None, Option(metavar="NUMBER", help="Baumgarte: gain of velocity errors, 1/s.")] = None,
-    beta: Annotated[float | None, Option(metavar="NUMBER", help="Baumgarte: gain of position errors, 1/s.")] = None,
+    alpha: Annotated[
+        float | None,
+        Option(metavar="NUMBER", help="Baumgarte: gain of velocity errors, 1/s.", rich_help_panel=METHOD),
+    ] = None,
+    beta: Annotated[
+        float | None,
+        Option(metavar="NUMBER", help="Baumgarte: gain of position errors, 1/s.", rich_help_panel=METHOD),
+    ] = None,
     integrator: Integrator = None,
     spectral_radius: Annotated[
         float | None,
-        Option("--rho", metavar="NUMBER", help="generalized-alpha: spectral radius at infinite frequency, 0 to 1."),
+        Option(
+            "--rho",
+            metavar="NUMBER",
+            help="generalized-alpha: spectral radius at infinite frequency, 0 to 1.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
-    fixed_step: Annotated[float | None, time_option("generalized-alpha: constant step, without error control.")] = None,
-    max_steps: MaxSteps = None,
-    max_step: MaxStep = None,
+    fixed_step: Annotated[
+        float | None, time_option("generalized-alpha: constant step, without error control.", METHOD)
+    ] = None,
     rank_tolerance: RankTolerance = None,
-    weights: Weights = None,
-    assemble: Assemble = False,
-    mode: Mode = None,
-    start: Start = None,
-    rate: Rate = None,
-    keep: Keep = None,
-    repair: Repair = None,
-    resume: Annotated[
-        Path | None, Option(metavar="FILE", help="Continue a motion that ended early; FILE is updated.")
-    ] = None,
-    output: Motions = None,
-    html: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the moving page as well; the same as -o FILE.html.")
-    ] = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
+    max_step: MaxStep = None,
+    max_steps: MaxSteps = None,
+    close: Close = None,
+    limits: Limits = None,
     output_format: Annotated[
-        str | None, Option(metavar="numdyn3d", help="Write NumDyn3D's report and text files into the folder -o.")
+        str | None,
+        Option(
+            metavar="numdyn3d",
+            help="Write NumDyn3D's report and text files into the folder -o.",
+            rich_help_panel=OTHERS,
+        ),
     ] = None,
     actuators: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Move it by the forces of a result of `inverse`, from its start, without drivers."),
+        Option(
+            metavar="FILE",
+            help="Move it by the forces of a result of `inverse`, from its start, without drivers.",
+            rich_help_panel=START,
+        ),
     ] = None,
-    units: Units = None,
+    html: Annotated[Path | None, Option(metavar="FILE", hidden=True)] = None,
     json: Json = False,
 ) -> None:
     """Simulate a model.
@@ -366,8 +442,10 @@ def run(
     settings = given(t_end=t_end, step=step, rtol=rtol, atol=atol, coordinates=within(coordinates, cut))
     names = formulation, stabilization, integrator
     methods = options.combine(*names, rank_tolerance, alpha, beta, spectral_radius, fixed_step)
-    limits = given(max_step=max_step, max_steps=max_steps)
-    methods["integrator"] = options.Integrator(methods.get("integrator", "auto"), **limits)
+    steps = given(max_step=max_step, max_steps=max_steps)
+    methods["integrator"] = options.Integrator(methods.get("integrator", "auto"), **steps)
+    if html is None and resume is None and output_format is None:
+        output = to_open(output, open_, f"{stem(model)}.html")
     files = run_files(output, html, resume, output_format)
     shown = named_units(units)
     if shown and resume is not None and not output and resume.suffix.lower() == ".csv":
@@ -379,7 +457,10 @@ def run(
         before = Trajectory.load(resume)
     begin = options.Start(None, assemble, keep or (), cast(Any, weights or "mass"), before)
     with located(model):
-        mechanism = started(model, set_, mode, keep, repair, start, rate, cut, correct=weights is None, inputs=inputs)
+        robot = Robot(close or (), limits)
+        mechanism = started(
+            model, set_, mode, keep, repair, start, rate, cut, correct=weights is None, inputs=inputs, robot=robot
+        )
         if actuators is not None:
             from linkwork.driven.inverse import actuated
 
@@ -387,27 +468,41 @@ def run(
         analysis = partial(simulate, start=begin, **settings, **methods)
         motion = followed(mechanism, analysis, files, into_folder=output_format is not None, units=shown)
     show(motion, files, json)
+    if open_:
+        open_files(files)
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork compare slider_crank",
+    "linkwork compare slider_crank --formulations augmented,qr,svd --t-end 1s --open",
+    "linkwork compare slider_crank --coordinates body,joint -o table.tex --csv",
+)
 def compare(
     model: ModelArgument,
-    formulations: Annotated[str, Option(metavar="all|NAME,...", help="Which to compare")] = "all",
+    formulations: Annotated[
+        str,
+        Option(metavar="all|NAME,...", help="Compare these", autocompletion=completion.completing("formulations")),
+    ] = "all",
     set_: Set = None,
     assemble: Assemble = False,
-    coordinates: Annotated[str | None, Option(metavar="NAME,...", help="Coordinates to run it in")] = None,
+    t_end: TEnd = None,
+    output: Annotated[
+        Files,
+        output_option("Write a report, .html or .md, a table, .tex, or with --with of a motion a picture; repeatable."),
+    ] = None,
+    open_: Open = False,
+    coordinates: Annotated[
+        str | None,
+        Option(metavar="NAME,...", help="Coordinates to run it in", rich_help_panel=METHOD),
+    ] = None,
     integrator: Integrator = None,
     stabilization: Stabilization = None,
-    t_end: TEnd = None,
+    rank_tolerance: RankTolerance = None,
     rtol: Rtol = None,
     atol: Atol = None,
     max_step: MaxStep = None,
-    rank_tolerance: RankTolerance = None,
     others: With = None,
     column: Column = None,
-    output: Annotated[
-        Files, output_option("Write a report, .html or .md, or with --with of a motion a picture; repeatable.")
-    ] = None,
     csv: Annotated[bool, Option("--csv", help="Print the rows as CSV instead of text.")] = False,
     json: Json = False,
 ) -> None:
@@ -431,18 +526,20 @@ def compare(
     methods = given(integrator=integrator, stabilization=stabilization, t_end=t_end, rtol=rtol, atol=atol)
     methods |= given(max_step=max_step, rank_tolerance=rank_tolerance)
     published = _published(others)
+    output = to_open(output, open_, f"{stem(model)}-compare.html")
     if others and published is None:
         formulation = None if formulations == "all" else formulations
-        return _compare_motion(
+        written = _compare_motion(
             started(model, set_, None, None, assemble=assemble),
             model,
             others,
             column,
             {**methods, **given(formulation=formulation, coordinates=coordinates)},
-            writable(output or (), (*SUFFIXES, *_pictures())),
+            writable(output, (*SUFFIXES, *_pictures())),
             "csv" if csv else "json" if json else "",
         )
-    files = writable(output or (), SUFFIXES)
+        return open_files(written) if open_ else None
+    files = writable(output, SUFFIXES)
     mechanism = started(model, set_, None, None, assemble=assemble)
     early: Interrupted | None = None
     try:
@@ -466,6 +563,8 @@ def compare(
         print("\n".join([as_text(comparison), *(f"written  {file}" for file in written)]))
     if early is not None:
         raise early
+    if open_:
+        open_files(files)
     if all(row.status != "ok" for row in comparison.rows):
         raise typer.Exit(NumericalStop.exit_code)
 
@@ -496,8 +595,8 @@ def _compare_motion(
     how: dict[str, Any],
     files: Sequence[Path],
     form: str,
-) -> None:
-    """The motion of a model beside tables of other programs."""
+) -> Sequence[Path]:
+    """Show the motion of a model beside tables of other programs; return the files."""
     from linkwork.comparison.beside import beside
     from linkwork.driven.kinematics import kinematics
     from linkwork.simulation.simulate import simulate
@@ -520,3 +619,4 @@ def _compare_motion(
         print(as_json(compared.as_dict()) if form == "json" else as_csv(compared).rstrip())
     else:
         print("\n".join([as_text(compared), *(f"written  {file}" for file in written)]))
+    return files

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from linkwork.cli.app import Json, app, output_option
+from linkwork.cli.app import Close, Json, Limits, command, output_option
 from linkwork.cli.motions import located, tell, writable
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 
 
-@app.command()
+@command(
+    "linkwork convert slider_crank -o slider_crank.yaml",
+    "linkwork convert robot.urdf --close hand=bar:spherical -o robot.yaml",
+    "linkwork convert slider_crank -o folder_for_DAP",
+)
 def convert(
     source: Annotated[
         str,
@@ -23,10 +27,8 @@ def convert(
         ),
     ],
     output: Annotated[Path, output_option("A model file, .yaml or .json; any other name is a folder.")],
-    close: Annotated[
-        list[str] | None,
-        Option(metavar="LINK=LINK:TYPE", help="URDF: a joint that closes a loop, hand=bar:revolute; repeatable."),
-    ] = None,
+    close: Close = None,
+    limits: Limits = None,
     json: Json = False,
 ) -> None:
     """Convert models from or to the formats of other programs.
@@ -40,11 +42,7 @@ def convert(
 
     notes: list[str] = []
     if output.suffix.lower() in SUFFIXES:
-        document = take_over(Path(source)) if Path(source).is_dir() else find(source)
-        if close:
-            from linkwork.formats.urdf import read_urdf
-
-            document = read_urdf(source, close)
+        document = take_over(Path(source)) if Path(source).is_dir() else find(source, True, close or (), limits)
         settled = {key: value for key, value in document.data.items() if key != "unsettled"}
         build(replace(document, data=settled, unsettled=()))  # what is written can be read
         (file,) = writable([output], SUFFIXES)
@@ -92,7 +90,7 @@ def convert(
     tell({"not_taken_over": missing, "notes": notes}, lines, [file], json)
 
 
-@app.command()
+@command("linkwork dap DAP_BC/AA", "linkwork dap my_model")
 def dap(
     model: Annotated[
         str | None, Argument(metavar="[FOLDER]", help="A folder of DAP, or any planar model; asked for if left out.")

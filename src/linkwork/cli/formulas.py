@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from typer import Argument, Option
 
+from linkwork.cli import completion
 from linkwork.cli.app import (
+    METHOD,
     Assemble,
     Coordinates,
     Cut,
     Files,
     Json,
     ModelArgument,
+    Open,
     Set,
-    WithChoices,
-    app,
+    command,
     output_option,
 )
-from linkwork.cli.motions import given, located, overrides, started, tell, within, writable
+from linkwork.cli.motions import given, located, open_files, overrides, started, stem, tell, to_open, within, writable
 from linkwork.errors import UsageError, check_choice
 
 if TYPE_CHECKING:
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
 
 Pivoting: TypeAlias = Annotated[
     str,
-    Option(metavar="NAME|ROWS", help="Pivots of the symbolic LU: sparse, first, smallest, largest, or rows as 2,1,3"),
+    Option(
+        metavar="NAME|ROWS",
+        help="Pivots of the symbolic LU: sparse, first, smallest, largest, or rows as 2,1,3",
+        rich_help_panel=METHOD,
+    ),
 ]
 
 
@@ -37,29 +43,37 @@ def _pivots(text: str) -> str | list[int]:
     return [int(word) - 1 for word in words] if all(word.strip().isdecimal() for word in words) else text
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork explain simple_pendulum",
+    "linkwork explain four_bar --formulation coordinate-partitioning --open",
+    "linkwork explain slider_crank --analysis assembly -o sheet.tex",
+)
 def explain(
     model: ModelArgument,
     set_: Set = None,
     assemble: Assemble = False,
-    formulation: Annotated[str, Option(metavar="NAME", help="Which to work out")] = "augmented",
-    coordinates: Coordinates = None,
-    cut: Cut = None,
-    pivoting: Pivoting = "sparse",
+    formulation: Annotated[
+        str,
+        Option(metavar="NAME", help="Work out this one", autocompletion=completion.completing("formulation")),
+    ] = "augmented",
     analysis: Annotated[str, Option(metavar="NAME", help="dynamics, kinematics, assembly or modes")] = "dynamics",
     at: Annotated[float, Option(metavar="T", help="Time of the position that is worked out, s.")] = 0.0,
     output: Annotated[Files, output_option("Write .md, .html, .tex or .txt instead of printing; repeatable.")] = None,
+    open_: Open = False,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
+    pivoting: Pivoting = "sparse",
     json: Json = False,
 ) -> None:
-    """Work out a formulation on a model, in symbols and numbers, or another analysis.
+    """Work out a formulation on a model, in symbols and numbers.
 
-    Every equation on the sheet is evaluated as it is written.
+    Other analyses are worked out with --analysis. Every equation on the sheet is evaluated as it is written.
     """
     from linkwork.lecture.explain import explain
     from linkwork.view.report import as_json, progress
     from linkwork.view.worked import FORMATS, as_dict, save, text
 
-    files = writable(output or (), tuple(FORMATS))
+    files = writable(to_open(output, open_, f"{stem(model)}-explain.html"), tuple(FORMATS))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model), progress(mechanism.name) as moved:
         sheet = explain(mechanism, formulation, at, moved, within(coordinates, cut), _pivots(pivoting), analysis)
@@ -69,9 +83,15 @@ def explain(
         print(as_json({**as_dict(sheet), "files": [str(file) for file in files]}))
     else:
         print("\n".join(f"written  {file}" for file in files) if files else text(sheet).rstrip())
+    if open_:
+        open_files(files)
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork equations simple_pendulum --form lagrange",
+    "linkwork equations slider_crank --to c -o slider_crank.c",
+    "linkwork equations four_bar --form lagrange --to latex",
+)
 def equations(
     model: ModelArgument,
     set_: Set = None,
@@ -168,7 +188,7 @@ simulation: {{t_end: 2 s, step: 10 ms}}
 """
 
 
-@app.command()
+@command("linkwork new arm.yaml")
 def new(file: Annotated[Path, Argument(metavar="FILE", help="The model file, .yaml.")], json: Json = False) -> None:
     """Write a small model file to begin with.
 
@@ -185,9 +205,15 @@ def new(file: Annotated[Path, Argument(metavar="FILE", help="The model file, .ya
     tell({}, [], [file], json)
 
 
-@app.command()
+@command("linkwork schema > linkwork.schema.json")
 def schema(json: Json = False) -> None:
-    """Print the JSON Schema of model files."""
+    """Print the JSON Schema of model files, for editors.
+
+    With it editors complete keys and mark faults while you write. Save it, and name it in the first line of the model
+    file, which the YAML extensions of VS Code, Vim and Emacs read:
+
+    # yaml-language-server: $schema=linkwork.schema.json
+    """
     from linkwork.modelfile import json_schema
     from linkwork.view.report import as_json
 

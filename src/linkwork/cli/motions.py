@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkwork.errors import Interrupted, LinkworkError, ModelError, Unfinished, UsageError, check_choice, check_extra
 
@@ -71,6 +71,13 @@ def named(formulations: str) -> list[str] | None:
     return None if formulations == "all" else [name.strip() for name in formulations.split(",")]
 
 
+class Robot(NamedTuple):
+    """What is asked of a robot in URDF beyond its file: joints that close loops, and what becomes of limits."""
+
+    close: Sequence[str] = ()
+    limits: str | None = None
+
+
 def started(
     model: str,
     set_: Sequence[str] | None,
@@ -83,15 +90,17 @@ def started(
     assemble: bool = False,
     correct: bool = True,
     inputs: Sequence[str] | None = None,
+    robot: Robot | None = None,
 ) -> Model:
-    """The model, with these start values and inputs, its joints closed or in an assembly mode if that is asked for.
+    """Load the model, with these start values and inputs, its joints closed or in an assembly mode if asked for.
 
     The start of a folder of DAP is corrected as DAP does it, or left as it is.
     """
     from linkwork.modelfile import load
 
     changes = {**overrides(set_), **input_values(model, inputs)}
-    mechanism = placed(load(model, changes, repair or (), correct), start, rate, cut)
+    made = load(model, changes, repair or (), correct, *(robot or Robot()))
+    mechanism = placed(made, start, rate, cut)
     if assemble:
         from linkwork.assembly.assemble import assemble as close
 
@@ -356,6 +365,7 @@ def moved(
     t_end: float | None,
     assemble: bool = False,
     units: Sequence[str] = (),
+    robot: Robot | None = None,
 ) -> tuple[list[Trajectory], Unfinished | None]:
     """The motions of models and result files; of one that ends early what there is, and why it ended."""
     from linkwork.driven.kinematics import kinematics
@@ -371,7 +381,7 @@ def moved(
             motion = Trajectory.load(source)
             motions.append(motion.shown_in(*units) if units else motion)
             continue
-        mechanism = started(source, set_, None, None, assemble=assemble)
+        mechanism = started(source, set_, None, None, assemble=assemble, robot=robot)
         try:
             with located(source):  # drivers that take all freedoms move it, else the forces
                 analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
@@ -382,3 +392,29 @@ def moved(
             motions.append(early.trajectory)
             end = early
     return motions, end
+
+
+def stem(source: str) -> str:
+    """Name the files that a command writes unless told otherwise after its model or result."""
+    return Path(source).stem.replace(":", "_")
+
+
+OPENED = (".html", ".png", ".svg", ".pdf", ".gif", ".mp4")
+
+
+def to_open(output: Sequence[Path] | None, is_asked: bool, page: str) -> list[Path]:
+    """List the files to be written: a page of this name if one is to be opened and no other file is given."""
+    files = list(output or ([Path(page)] if is_asked else ()))
+    if is_asked and not any(file.suffix.lower() in OPENED for file in files):
+        names = ", ".join(str(file) for file in files)
+        raise UsageError(f"--open shows pages and pictures, and {names} is none; add -o {page}", "nothing-to-open")
+    return files
+
+
+def open_files(files: Sequence[Path]) -> None:
+    """Show the pages and pictures among the files, as the system does it."""
+    import webbrowser
+
+    for file in files:
+        if file.suffix.lower() in OPENED:
+            webbrowser.open(file.resolve().as_uri())

@@ -9,43 +9,75 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from linkwork.cli import completion
 from linkwork.cli.app import (
     Assemble,
+    Close,
     Column,
     Json,
+    Limits,
     ModelArgument,
+    Open,
     Set,
     TEnd,
     Texts,
     Units,
     With,
-    WithChoices,
-    app,
+    command,
     output_option,
 )
-from linkwork.cli.motions import located, moved, named, named_units, started, tables_of, writable
+from linkwork.cli.motions import (
+    Robot,
+    located,
+    moved,
+    named,
+    named_units,
+    open_files,
+    started,
+    stem,
+    tables_of,
+    writable,
+)
 from linkwork.errors import Unfinished, UsageError, quoted
 
 if TYPE_CHECKING:
     from linkwork.comparison.beside import Beside, Table
     from linkwork.trajectory import Trajectory
 
-Sources = Annotated[list[str], Argument(metavar="MODEL|RESULT", help="Models, or results .nc, .csv.")]
-Source = Annotated[str, Argument(metavar="MODEL|RESULT", help="A model, or a result .nc, .csv.")]
+Sources = Annotated[
+    list[str],
+    Argument(metavar="MODEL|RESULT", help="Models, or results .nc, .csv.", autocompletion=completion.complete_source),
+]
+Source = Annotated[
+    str,
+    Argument(metavar="MODEL|RESULT", help="A model, or a result .nc, .csv.", autocompletion=completion.complete_source),
+]
 
 
-@app.command()
+@command(
+    "linkwork plot motion.nc",
+    "linkwork plot motion.nc crank.phi 'reaction:*' --units deg --open",
+    "linkwork plot motion.nc slider.vx --against slider.x -o phase.svg",
+)
 def plot(
-    file: Annotated[Path, Argument(metavar="FILE", help="A result, .nc or .csv, or that of a sweep.")],
+    file: Annotated[
+        Path,
+        Argument(
+            metavar="FILE",
+            help="A result, .nc or .csv, or that of a sweep.",
+            autocompletion=completion.complete_result,
+        ),
+    ],
     names: Annotated[
         Texts, Argument(metavar="NAME", help="Quantities or patterns: crank.phi '*.omega' reaction:O.x")
     ] = None,
     against: Annotated[str, Option(metavar="NAME", help="Quantity along the horizontal axis.")] = "t",
-    others: With = None,
-    column: Column = None,
     output: Annotated[Path | None, output_option("Picture, .png, .svg or .pdf.  [default: FILE.png]")] = None,
+    open_: Open = False,
     show_names: Annotated[bool, Option("--names", help="List the quantities of the file with their units.")] = False,
     units: Units = None,
+    others: With = None,
+    column: Column = None,
     json: Json = False,
 ) -> None:
     """Plot quantities of a result over time or over each other.
@@ -80,9 +112,11 @@ def plot(
         compared = _plot_beside(motion, names or (), against, tables_of(others, column), picture)
         data = {"files": [str(picture)], "beside": compared.as_dict()}
         print(as_json(data) if json else "\n".join([*remarks(compared), f"written  {picture}"]))
-        return
-    save(motion.plot(*(names or ()), against=against), picture)
-    print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+    else:
+        save(motion.plot(*(names or ()), against=against), picture)
+        print(as_json({"files": [str(picture)]}) if json else f"written  {picture}")
+    if open_:
+        open_files([picture])
 
 
 def _plot_beside(
@@ -110,10 +144,11 @@ def _plot_beside(
     return compared
 
 
-Open = Annotated[bool, Option("--open", help="Open the page in the browser.")]
-
-
-@app.command()
+@command(
+    "linkwork view four_bar --open",
+    "linkwork view motion.nc --units deg,mm -o page.html",
+    "linkwork view slider_crank four_bar",
+)
 def view(
     sources: Sources,
     set_: Set = None,
@@ -122,6 +157,8 @@ def view(
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME.html]")] = None,
     open_: Open = False,
     units: Units = None,
+    close: Close = None,
+    limits: Limits = None,
     json: Json = False,
 ) -> None:
     """Write a page that shows mechanisms moving, with plots.
@@ -132,23 +169,17 @@ def view(
     from linkwork.view.page import check_built, write
 
     check_built()
-    (file,) = writable([output or Path(_stem(sources[0]) + ".html")], (".html",))
-    motions, end = moved(sources, set_, t_end, assemble, named_units(units))
+    (file,) = writable([output or Path(stem(sources[0]) + ".html")], (".html",))
+    motions, end = moved(sources, set_, t_end, assemble, named_units(units), Robot(close or (), limits))
     names = [motion.name for motion in motions]
     # results of one model go by their files
     write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
     _written(file, json, end)
     if open_:
-        _open(file)
+        open_files([file])
 
 
-def _open(page: Path) -> None:
-    import webbrowser
-
-    webbrowser.open(page.resolve().as_uri())
-
-
-@app.command()
+@command("linkwork animate four_bar", "linkwork animate slider_crank --film 6 -o strip.png --open")
 def animate(
     source: Source,
     set_: Set = None,
@@ -159,13 +190,14 @@ def animate(
     ] = None,
     speed: Annotated[float | None, Option(metavar="NUMBER", help="Seconds of motion per second of film.")] = None,
     output: Annotated[Path | None, output_option("Film, .gif or .mp4.  [default: NAME.gif]")] = None,
+    open_: Open = False,
     json: Json = False,
 ) -> None:
     """Write a film or a strip of pictures of a mechanism."""
     from linkwork.view.picture import FILMS, check_film, strip, write_film
     from linkwork.view.plot import SUFFIXES, save
 
-    usual = _stem(source) + (".gif" if film is None else ".png")
+    usual = stem(source) + (".gif" if film is None else ".png")
     (file,) = writable([output or Path(usual)], FILMS if film is None else SUFFIXES)
     check_film(file, film, speed)
     (motion,), end = moved([source], set_, t_end, assemble)
@@ -174,9 +206,14 @@ def animate(
     else:
         save(strip(motion, film), file)
     _written(file, json, end)
+    if open_:
+        open_files([file])
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork report slider_crank --open",
+    "linkwork report four_bar --compare augmented,qr --units deg,mm -o four_bar.html",
+)
 def report(
     model: ModelArgument,
     set_: Set = None,
@@ -201,7 +238,7 @@ def report(
     from linkwork.view.dossier import html, worth_writing
     from linkwork.view.report import progress
 
-    (file,) = writable([output or Path(_stem(model) + "-report.html")], (".html",))
+    (file,) = writable([output or Path(stem(model) + "-report.html")], (".html",))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model):
         checked = check(mechanism)
@@ -225,11 +262,7 @@ def report(
     write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
     _written(file, json, end)
     if open_:
-        _open(file)
-
-
-def _stem(source: str) -> str:
-    return Path(source).stem.replace(":", "_")
+        open_files([file])
 
 
 def _written(file: Path, json: bool, end: Unfinished | None) -> None:

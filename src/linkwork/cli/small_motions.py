@@ -15,14 +15,14 @@ from linkwork.cli.app import (
     Files,
     Json,
     ModelArgument,
+    Open,
     Set,
     Start,
     Texts,
-    WithChoices,
-    app,
+    command,
     output_option,
 )
-from linkwork.cli.motions import located, overrides, placed, tell, within, writable
+from linkwork.cli.motions import located, open_files, overrides, placed, stem, tell, to_open, within, writable
 from linkwork.errors import UsageError
 from linkwork.tolerances import AGREEMENT
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from linkwork.model import Model
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork equilibrium simple_pendulum",
+    "linkwork equilibrium four_bar -o rest.yaml",
+)
 def equilibrium(
     model: ModelArgument,
     set_: Set = None,
@@ -51,7 +54,6 @@ def equilibrium(
 
     Forces with a potential lead down from the start to a rest nearby; drivers stay where they are at first. --all finds
     every rest, in every way to assemble the mechanism, --steady a motion that those who move along see at rest.
-    Example: linkwork equilibrium four_bar --set g=1.62 -o rest.yaml
     """
     from linkwork.analyses.equilibrium import equilibrium
     from linkwork.document import save
@@ -99,7 +101,10 @@ def check_apart(file: Path, model: str, force: bool) -> None:
         raise UsageError(message, "output-is-model")
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork linearize simple_pendulum",
+    "linkwork linearize whipple_bicycle --set roll_rate=0 --over v=0:10:0.1 -o locus.html --open",
+)
 def linearize(
     model: ModelArgument,
     set_: Set = None,
@@ -122,27 +127,27 @@ def linearize(
         str | None,
         Option(metavar="NAME=FIRST:LAST:STEP", help="Eigenvalues over a parameter, and where they cross the axis."),
     ] = None,
-    coordinates: Coordinates = None,
-    cut: Cut = None,
     output: Annotated[
         Files,
         output_option(
             "Write modes in the viewer or a root locus, .html; matrices, .json or .mat; a picture, .png, .svg or .pdf."
         ),
     ] = None,
+    open_: Open = False,
+    coordinates: Coordinates = None,
+    cut: Cut = None,
     json: Json = False,
 ) -> None:
     """Find the small motions about a rest or a steady motion: A, B, C, D, reduced M, C, K, eigenvalues, modes.
 
     The mechanism must rest or move steadily where it is linearized; if it does not, the error says by how much.
     With --over, the values of a parameter are found at which eigenvalues cross the imaginary axis.
-    Example: linkwork linearize whipple_bicycle --set roll_rate=0 --over v=0:10:0.1 -o locus.html
     """
     from linkwork.analyses.linearize import linearize
     from linkwork.modelfile import build, find
     from linkwork.view.small_motions import WRITTEN, family_lines, linearization_lines, write, write_family
 
-    files = writable(output or (), WRITTEN)
+    files = writable(to_open(output, open_, f"{stem(model)}-modes.html"), WRITTEN)
     with located(model):
         mechanism = placed(build(find(model), overrides(set_)), start, rate, cut)
         how: dict[str, Any] = {"coordinates": within(coordinates, cut), "independent": independent or ()}
@@ -152,9 +157,12 @@ def linearize(
         if name:
             family = found.over(name, values)
             write_family(family, files)
-            return tell(family.as_dict(), family_lines(family), files, json)
-    write(found, files)
-    tell(found.as_dict(), linearization_lines(found), files, json)
+            tell(family.as_dict(), family_lines(family), files, json)
+        else:
+            write(found, files)
+            tell(found.as_dict(), linearization_lines(found), files, json)
+    if open_:
+        open_files(files)
 
 
 def values_of(text: str) -> tuple[str, list[float]]:

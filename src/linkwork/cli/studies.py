@@ -15,6 +15,7 @@ from linkwork.cli.app import (
     Atol,
     Coordinates,
     Files,
+    Formulation,
     Integrator,
     Json,
     MaxSteps,
@@ -25,8 +26,7 @@ from linkwork.cli.app import (
     Step,
     TEnd,
     Texts,
-    WithChoices,
-    app,
+    command,
     output_option,
 )
 from linkwork.cli.motions import located, overrides, started, tell, writable
@@ -36,7 +36,10 @@ PARTLY_DONE = 5  # exit code
 MANY = 10**7  # points that are asked about before they are begun
 
 
-@app.command(cls=WithChoices)
+@command(
+    "linkwork sweep slider_crank --vary l1=0.6:1.4:5 --take 'max(reaction:A)' --t-end 1s -o sweep.nc",
+    "linkwork sweep slider_crank --vary l1=0.8+-0.01 --sample lhs:20 --take 'final(slider.x)' --t-end 1s --json",
+)
 def sweep(
     model: ModelArgument,
     vary: Annotated[
@@ -75,7 +78,7 @@ def sweep(
     max_steps: MaxSteps = None,
     assemble: Assemble = False,
     coordinates: Coordinates = None,
-    formulation: Annotated[str | None, Option(metavar="NAME", help="Formulation of the equations")] = None,
+    formulation: Formulation = None,
     stabilization: Stabilization = None,
     integrator: Integrator = None,
     json: Json = False,
@@ -152,7 +155,10 @@ def _ask(count: int) -> None:
         raise Interrupted("nothing was computed")
 
 
-@app.command()
+@command(
+    "linkwork optimize slider_crank_driven --kinematics --vary l1=0.5:1.5 --minimize 'max(abs(slider.ax))' "
+    "--subject 'range(slider.x) > 1.5 m' -o best.yaml",
+)
 def optimize(
     model: ModelArgument,
     vary: Annotated[
@@ -180,9 +186,6 @@ def optimize(
     json: Json = False,
 ) -> None:
     """Find the values of parameters for which something is least or largest.
-
-    linkwork optimize slider_crank_driven --kinematics --vary l1=0.5:1.5 --minimize "max(abs(slider.ax))" --subject
-    "range(slider.x) > 1.5 m" -o best.yaml
 
     Designs that cannot be assembled, or whose motion stops, are not chosen.
     """

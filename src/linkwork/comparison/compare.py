@@ -132,6 +132,11 @@ class Comparison(Printed):
         """The finished row of a formulation, None if there is none."""
         return next((row for row in self.rows if row.ok and formulation in (row.formulation, row.label)), None)
 
+    def _repr_html_(self) -> str:
+        from linkwork.view.comparison import cell
+
+        return cell(self)
+
     def __str__(self) -> str:
         from linkwork.view.comparison import as_text
 

@@ -41,8 +41,17 @@ def _plain(vector: Vector) -> tuple[Any, ...]:
     return tuple(component.number if component.is_constant else component for component in vector)
 
 
-@dataclass(frozen=True, eq=False)
-class Ground:
+class Named:
+    """A body, which elements that hold it show by its name."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ground(Named):
     """What does not move; its frame is the frame of the model."""
 
     name: str = "ground"
@@ -50,8 +59,8 @@ class Ground:
     directions: Directions = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class PlanarBody:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanarBody(Named):
     """A body in the plane, q = (x, y, phi) of its mass centre, v = qd, M = diag(m, m, J); J = 0 is a point mass.
 
     `position` and `velocity` are those of the origin of the body frame, in which points and `mass_centre` are given.
@@ -136,8 +145,8 @@ class PlanarBody:
         return Vector((*(gravity * self.mass), ZERO))
 
 
-@dataclass(frozen=True, eq=False)
-class SpatialBody:
+@dataclass(frozen=True, eq=False, repr=False)
+class SpatialBody(Named):
     """A body in space, q = (r, e) of its mass centre, v = (r_dot, omega): Euler parameters e, omega in the body frame.
 
     r_dot = v_r,    e_dot = E^T omega / 2,    M = diag(m, m, m, J) constant,    gyroscopic force -omega x J omega

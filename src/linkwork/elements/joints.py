@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.couplings import Coupling
 from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
@@ -215,6 +216,7 @@ PLANAR_JOINTS: dict[str, type[Any]] = {
     "angle-lock": AngleLock,
     "skate": Skate,
     "velocity-constraint": VelocityConstraint,
+    "coupling": Coupling,
 }
 SPATIAL_JOINTS: dict[str, type[Any]] = {
     "spherical": Spherical,
@@ -238,6 +240,7 @@ SPATIAL_JOINTS: dict[str, type[Any]] = {
     "rolling-ellipsoid": RollingEllipsoid,
     "knife-edge": KnifeEdge,
     "velocity-constraint": VelocityConstraint,
+    "coupling": Coupling,
 }
 JOINTS: dict[Space, dict[str, type[Any]]] = {"planar": PLANAR_JOINTS, "spatial": SPATIAL_JOINTS}
 MEASURES: dict[Space, type[Any]] = {"planar": Measure, "spatial": SpatialMeasure}

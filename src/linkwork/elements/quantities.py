@@ -30,6 +30,9 @@ class Quantity(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+NOT_GIVEN = {"given": False}  # metadata of fields that no model file gives
+
+
 def choice(names: Iterable[str]) -> Quantity:
     return Quantity("choice", names=tuple(names))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from linkwork.elements.quantities import Angle, Length, Place, Places
+from linkwork.elements.kinds import Space
+from linkwork.elements.quantities import Angle, Direction, Length, Place, Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,39 @@ class Polygon:
     corners: Places
 
 
-Shape: TypeAlias = Rod | Box | Disc | Polygon
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block about its centre with three sides, along `x`, across it, and along `z`."""
 
-# the names under which model files know the shapes
-SHAPES: dict[str, type[Shape]] = {"rod": Rod, "box": Box, "disc": Disc, "polygon": Polygon}
+    size: Place
+    centre: Place = (0.0, 0.0, 0.0)
+    z: Direction = (0.0, 0.0, 1.0)
+    x: Direction = (1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder:
+    """A cylinder about its centre along an axis."""
+
+    radius: Length
+    length: Length
+    centre: Place = (0.0, 0.0, 0.0)
+    axis: Direction = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball about its centre."""
+
+    radius: Length
+    centre: Place = (0.0, 0.0, 0.0)
+
+
+Shape: TypeAlias = Rod | Box | Disc | Polygon | Block | Cylinder | Sphere
+
+# The names under which model files know the shapes; those of the plane lie in the x-y plane of a spatial body.
+PLANAR_SHAPES: dict[str, type[Shape]] = {"rod": Rod, "box": Box, "disc": Disc, "polygon": Polygon}
+SHAPES: dict[Space, dict[str, type[Shape]]] = {
+    "planar": PLANAR_SHAPES,
+    "spatial": {**PLANAR_SHAPES, "block": Block, "cylinder": Cylinder, "sphere": Sphere},
+}

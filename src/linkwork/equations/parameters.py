@@ -22,6 +22,7 @@ import numpy as np
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.friction import StickSlip
 from linkwork.elements.motions import Table
+from linkwork.elements.pairs import Joint
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Model
@@ -81,7 +82,7 @@ class Reading(ABC):
                 parts[field] = self._part((name, field), value)
             elif isinstance(value, BODIES):
                 parts[field] = self.known["bodies"].get(value.name, value)
-            elif field == "joint" and value.name in self.known["joints"]:
+            elif isinstance(value, Joint) and value.name in self.known["joints"]:
                 parts[field] = self.known["joints"][value.name]
             elif field in AXES and value is not None and _is_along_one(value):
                 parts[field] = tuple(float((x > 0) - (x < 0)) for x in value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from linkwork.elements.bodies import Ground
+from linkwork.elements.couplings import Coupling
 from linkwork.elements.frames import PlanarFrame, SpatialFrame
 from linkwork.elements.joints import Distance
 from linkwork.elements.kinds import FORCE_UNITS
@@ -34,7 +35,7 @@ def reaction_outputs(
             planar = isinstance(frames[joint.body_i.name], PlanarFrame)
             reaction = _planar_reaction if planar else _spatial_reaction
             reactions |= reaction(joint, frames, pushed, lam_of.get(joint.name, ()), carried.get(joint.name))
-        if joint.slips:  # which are no paths of a tree, so that all rows are there
+        if joint.slips or isinstance(joint, Coupling):  # which are no paths of a tree, so that all rows are there
             own = zip({**joint.rows, **joint.slips}.items(), lam_of[joint.name], strict=True)
             reactions |= {f"{joint.name}.{part}": Output(-x, FORCE_UNITS[kind]) for (part, kind), x in own}
     return reactions
@@ -50,7 +51,7 @@ def _planar_reaction(
     """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground)."""
     on_j = not isinstance(joint.body_j, Ground)
     body = joint.body_j if on_j else joint.body_i
-    if isinstance(body, Ground) or isinstance(joint, VelocityConstraint):
+    if isinstance(body, Ground) or isinstance(joint, VelocityConstraint | Coupling):
         return {}
     sign = 1.0 if on_j else -1.0
     fx, fy, torque = (sign * x for x in pushed(joint, body))
@@ -86,7 +87,7 @@ def _spatial_reaction(
     joint. If body j is the ground, they are what
     balances the forces on the other bodies.
     """
-    if isinstance(joint, VelocityConstraint):
+    if isinstance(joint, VelocityConstraint | Coupling):
         return {}
     i, j = (frames[body.name] for body in (joint.body_i, joint.body_j))
     P_j = joint.touch(i, j) if isinstance(joint, TouchingPair) else j.point(joint.s_j)

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.document import MAX_DEPTH, MAX_NODES, Document, Keys, name_fault, read_text
-from linkwork.errors import MOST_FOUND, ModelError, UsageError, check_choice, did_you_mean, quoted
+from linkwork.errors import MOST_FOUND, ModelError, UsageError, check_choice, did_you_mean, option, quoted
 from linkwork.notes import Note
+from linkwork.tolerances import TYPED, halved
 from linkwork.units import shown
 
 Array = NDArray[np.float64]
@@ -36,7 +37,9 @@ TYPES = {
     "fixed": "",
     "floating": "",
 }
-CLOSING = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "universal", "rigid")
+MOVING = ("revolute", "continuous", "prismatic")  # of one freedom each
+CLOSING = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "rigid")
+LIMITS = ("notes", "stops")
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")  # in the order of model files
 
 
@@ -194,16 +197,24 @@ class Inertia:
         return Inertia(value, own.r, own.A @ J @ own.A.T)
 
 
-def read_urdf(path: str | Path, close: Sequence[str] = ()) -> Document:
-    """The model file of a robot; each of `close` is a joint that closes a loop, "link=link:revolute"."""
-    return _Robot(parse_xml(read_text(path), str(path))).document(close)
+def read_urdf(path: str | Path, close: Sequence[str] = (), limits: str = "notes") -> Document:
+    """Read the model file of a robot.
+
+    Each of `close` is a joint that closes a loop, "link=link:revolute"; `limits` of joints become notes or end stops.
+    """
+    check_choice("limits", limits, LIMITS)
+    return _Robot(parse_xml(read_text(path), str(path)), limits).document(close)
 
 
 class _Robot:
     """A robot while it is put together; all faults are found before they are told."""
 
-    def __init__(self, robot: Element) -> None:
-        self.robot, self.faults, self.notes = robot, [], []  # type: ignore[var-annotated]
+    def __init__(self, robot: Element, limits: str) -> None:
+        self.robot, self.limits = robot, limits
+        self.faults: list[ModelError] = []
+        self.notes: list[Note] = []
+        self.shapes: dict[str, tuple[float, dict[str, Any]]] = {}  # of a body its largest, with its volume
+        self.start: dict[str, float] = {}  # of joints that do not start at zero
         self.lines: dict[Keys, int] = {(): robot.line}
         if any(e.tag.startswith("xacro:") for e in robot.children):
             hint = "expand it first: xacro FILE > robot.urdf"
@@ -319,15 +330,19 @@ class _Robot:
             if joint is not None and joint.attributes["type"] not in ("fixed", "floating"):
                 self.attempt(self.add_joint, joint)
         self.tell()
+        for joint in self.joints.values():
+            self.attempt(self.add_mimic, joint)
+        for name in self.joints:
+            self.attempt(self.follow, name)
+        self.tell()
         for text in close:
             self.add_closing(text)
-        drawn = [e for e in (*self.links.values(),) if e.all("visual") or e.all("collision")]
-        if drawn:
-            what = "visual and collision geometry"
-            self.notes.append(Note("drawing-not-read", file=Path(self.robot.file).name, line=drawn[0].line, what=what))
+        self.add_shapes()
         self.data["simulation"] = {"t_end": "1 s", "step": "10 ms", "coordinates": "joint"}
+        if self.start:
+            self.data["simulation"]["start"] = self.start
         data = {key: value for key, value in self.data.items() if value != {}}
-        return Document(self.robot.file, data, self.lines, notes=tuple(self.notes), unsettled=tuple(self.mimics()))
+        return Document(self.robot.file, data, self.lines, notes=tuple(self.notes))
 
     def add_link(self, link: str, inertia: dict[str, Inertia]) -> None:
         joint = self.to.get(link)
@@ -391,32 +406,115 @@ class _Robot:
             lower, upper = (limit.number(key, 0.0) for key in ("lower", "upper"))
             if lower > upper:
                 raise limit.error(f"the lower limit {lower:g} is above the upper {upper:g}", "bad-value")
-            place = {"file": Path(joint.file).name, "line": limit.line}
-            self.notes.append(Note("limits-not-kept", **place, joint=name, lower=lower, upper=upper))
+            if self.limits == "stops":
+                self.add_stop(name, limit, lower, upper)
+            else:
+                place = {"file": Path(joint.file).name, "line": limit.line}
+                self.notes.append(Note("limits-not-kept", **place, joint=name, lower=lower, upper=upper))
 
-    def mimics(self) -> Iterator[ModelError]:
-        """Joints that follow others, which model files cannot say."""
-        for joint in self.joints.values():
-            if (mimic := joint.one("mimic")) is not None:
-                other = mimic.text("joint")
-                hint = "join the links by gears or a rod in a converted file, or leave the joint free: delete <mimic>"
-                yield mimic.error(f"the joint follows '{shown(other)}', which is not read", "mimic", suggestion=hint)
+    def add_stop(self, joint: str, limit: Element, lower: float, upper: float) -> None:
+        """An end stop at both limits, as stiff as the effort of the joint asks for."""
+        effort = abs(limit.number("effort", 0.0))
+        if not effort or lower == upper:
+            what = "has no effort, to which the stiffness of its stop is fitted" if lower < upper else "leaves no range"
+            hint = "give it one, or leave the limits notes: --limits notes"
+            raise limit.error(f"the limit of '{joint}' {what}", "bad-limit", suggestion=hint)
+        name = f"{joint}-stop"
+        self.lines["forces", name] = limit.line
+        depth = halved(TYPED) * (upper - lower)  # of limits that are typed with three digits, nothing is seen of it
+        law = {"lower": lower, "upper": upper, "stiffness": effort / depth}
+        self.data["forces"][name] = {"type": "end-stop", "joint": joint, **law}
+
+    def add_mimic(self, joint: Element) -> None:
+        """A joint that follows another: q = multiplier q_other + offset."""
+        if (mimic := joint.one("mimic")) is None:
+            return
+        name, other = joint.attributes["name"], mimic.text("joint")
+        if other not in self.joints:
+            hint = did_you_mean(other, self.joints)
+            raise mimic.error(f"no joint '{shown(other)}'", "unknown-joint", value=other, suggestion=hint)
+        for each in (joint, self.joints[other]):
+            if (kind := each.attributes["type"]) not in MOVING:
+                message = f"'{each.attributes['name']}' is {kind}: only joints of one freedom follow and are followed"
+                raise mimic.error(message, "mimic", suggestion="delete <mimic>")
+        ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        coupling = {"type": "coupling", "joint": other, "follower": name, "ratio": ratio, "offset": offset}
+        self.lines["joints", f"{name}-mimic"] = mimic.line
+        self.data["joints"][f"{name}-mimic"] = coupling
+
+    def follow(self, name: str) -> None:
+        """Let a joint that follows others, which start at zero, start where they put it."""
+        value, factor, chain = 0.0, 1.0, [name]
+        while (mimic := self.data["joints"].get(f"{chain[-1]}-mimic")) is not None:
+            value, factor = value + factor * mimic["offset"], factor * mimic["ratio"]
+            if mimic["joint"] in chain:
+                raise self.joints[name].error(f"{' -> '.join([*chain, mimic['joint']])} follow each other", "mimic")
+            chain.append(mimic["joint"])
+        if value:
+            self.start[name] = value
+
+    def frame(self, text: str) -> tuple[str, str, Frame]:
+        """Of an end of --close, a link or LINK.JOINT, the frame of a joint on it: link, name of the point, place."""
+        link, dot, name = text.partition(".")
+        check_choice("link", link, self.links)
+        if not dot:
+            return link, link, Frame.read(None)
+        ends = {j: x for j, x in self.joints.items() if link in (x.attributes["parent"], x.attributes["child"])}
+        check_choice(f"joint of link '{link}'", name, ends)
+        is_parent = ends[name].attributes["parent"] == link
+        return link, name, Frame.read(ends[name].one("origin") if is_parent else None)
 
     def add_closing(self, text: str) -> None:
-        """A joint between the origins of two links, whose axis is the z axis of the first."""
-        ends, colon, kind = text.partition(":")
-        links = [end.strip() for end in ends.split("=")]
-        if len(links) != 2 or not all(links):
-            raise UsageError(f"--close {text}: write LINK=LINK:TYPE, as in --close hand=bar:revolute", "bad-close")
-        for link in links:
-            check_choice("link", link, self.links)
-        kind = kind.strip() if colon else "revolute"
+        """A joint between two frames about or along an axis of the first, z unless the text names another."""
+        ends, _, rest = text.partition(":")
+        frames = [end.strip() for end in ends.split("=")]
+        kind, _, axis = (part.strip() for part in (rest or "revolute").partition(":"))
+        if len(frames) != 2 or not all(frames) or axis not in ("", "x", "y", "z"):
+            message = f"{option('close', text)}: write A=B:TYPE or A=B:TYPE:AXIS, as in hand=bar:revolute:y"
+            raise UsageError(message, "bad-close")
         check_choice("joint type", kind, CLOSING)
-        name = "=".join(links)
-        i, j = (self.point(link, link, Frame.read(None)) for link in links)
-        self.data["joints"][name] = {"type": kind, "i": i, "j": j}
+        (link, name, at), other = (self.frame(end) for end in frames)
+        joint: dict[str, Any] = {"type": kind, "i": self.point(link, name, at), "j": self.point(*other)}
         if kind not in ("spherical", "rigid"):
-            self.data["joints"][name]["axis"] = floats(self.within[links[0]].A[:, 2])
+            joint["axis"] = floats((self.within[link].A @ at.A)[:, "xyz".index(axis or "z")])
+        self.data["joints"]["=".join(frames).replace(".", "-")] = joint
+
+    def add_shapes(self) -> None:
+        """Draw every body by the largest of its boxes, cylinders and spheres; all else is left out, with a note."""
+        left_out: list[Element] = []
+        for link, element in self.links.items():
+            for visual in element.all("visual"):
+                shape = None if self.body[link] == "ground" else self.shape(visual, self.within[link])
+                if shape is None:
+                    left_out.append(visual)
+                    continue
+                body, known = self.body[link], self.shapes.get(self.body[link])
+                if known is None or shape[0] > known[0]:
+                    self.shapes[body] = shape
+        for body, (_, drawn) in self.shapes.items():
+            self.data["bodies"][body]["shape"] = drawn
+        if left_out:
+            place = {"file": Path(self.robot.file).name, "line": left_out[0].line}
+            self.notes.append(Note("drawing-not-read", **place, what="visual"))
+
+    def shape(self, visual: Element, at: Frame) -> tuple[float, dict[str, Any]] | None:
+        """The volume of a box, cylinder or sphere and the shape; None for a mesh."""
+        own = at @ Frame.read(visual.one("origin"))
+        centre, x, z = floats(own.r), floats(own.A[:, 0]), floats(own.A[:, 2])
+        of = visual.one("geometry")
+        for solid in of.children if of is not None else ():
+            if solid.tag == "box":
+                size = floats(solid.numbers("size", 3))
+                return math.prod(size), {"type": "block", "size": size, "centre": centre, "z": z, "x": x}
+            if solid.tag == "cylinder":
+                r, length = solid.number("radius"), solid.number("length")
+                return math.pi * r * r * length, {
+                    "type": "cylinder", "radius": r, "length": length, "centre": centre, "axis": z
+                }  # fmt: skip
+            if solid.tag == "sphere":
+                r = solid.number("radius")
+                return 4.0 / 3.0 * math.pi * r**3, {"type": "sphere", "radius": r, "centre": centre}
+        return None
 
 
 def floats(numbers: Any) -> list[float]:

@@ -130,6 +130,11 @@ class Worked(Printed):
     statements: tuple[Statement, ...] = ()
     pose: Pose | None = None
 
+    def _repr_html_(self) -> str:
+        from linkwork.view.worked import cell
+
+        return cell(self)
+
     @property
     def difference(self) -> tuple[float, float]:
         """The largest difference to the other formulation in a and in lam, relative to the largest entry."""

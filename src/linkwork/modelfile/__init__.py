@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -21,7 +21,7 @@ import pydantic
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
 from linkwork.elements.spatial import CountingPair, SpatialAxisPair
-from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean
+from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean, option
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms import MECHANISMS, shipped
@@ -150,15 +150,18 @@ def load(
     changes: Mapping[str, str | float] | None = None,
     repair: Collection[str] = (),
     correct: bool = True,
+    close: Sequence[str] = (),
+    limits: str | None = None,
 ) -> Model:
-    """The model of a file, of a folder of another program, or of a shipped mechanism ("slider_crank").
+    """Read the model of a file, of a folder of another program, or of a shipped mechanism ("slider_crank").
 
     `changes` gives parameters other values: {"l1": 1.2} or {"l1": "1200 mm"}. `repair` = ("inertia",) takes, where an
     inertia is one of no mass distribution, the nearest that is, and notes it. The start of a folder of DAP is corrected
-    as DAP does it, by the least change of its own coordinates, unless `correct` is False.
+    as DAP does it, by the least change of its own coordinates, unless `correct` is False. Loops of a robot in URDF are
+    closed by joints between its links, close=["hand=bar:revolute"]; with limits="stops" its joints have end stops.
     """
-    if changes or repair or model not in shipped():
-        return build(find(model, correct), changes, repair)
+    if changes or repair or close or limits or model not in shipped():
+        return build(find(model, correct, close, limits), changes, repair)
     made = _load_shipped(str(model))
     return replace(made, parameters=dict(made.parameters))
 
@@ -168,8 +171,13 @@ def _load_shipped(name: str) -> Model:
     return build(find(name))
 
 
-def find(model: str | Path, correct: bool = True) -> Document:
-    """What a path or the name of a shipped mechanism leads to; some names take a size, as in "planar_chain:64"."""
+def find(model: str | Path, correct: bool = True, close: Sequence[str] = (), limits: str | None = None) -> Document:
+    """Find what a path or the name of a shipped mechanism leads to; some names take a size, as in "planar_chain:64".
+
+    `close` and `limits` are for robots in URDF, see `load`.
+    """
+    if close or limits:
+        return _read_robot(model, close, limits)
     text = str(model)
     name, colon, size = text.replace("-", "_").partition(":")
     is_path = isinstance(model, Path) or text.lower().endswith(SUFFIXES) or re.search(r"[/\\\0]", text)
@@ -244,10 +252,19 @@ def _read(path: str | Path, correct: bool) -> Document:
         if (kind := find_kind(path)) is None:
             raise
         if kind == URDF:
-            from linkwork.formats.urdf import read_urdf
-
-            return read_urdf(path)
+            return _read_robot(path)
         raise refuse(path, kind) from None
+
+
+def _read_robot(path: str | Path, close: Sequence[str] = (), limits: str | None = None) -> Document:
+    from linkwork.formats.foreign import URDF, find_kind
+    from linkwork.formats.urdf import read_urdf
+
+    check_names("close", close)
+    if find_kind(path) != URDF:
+        which, shown = option("close" if close else "limits"), units.shown(str(path))
+        raise UsageError(f"{which} is for robots in URDF, and '{shown}' is none", "no-effect")
+    return read_urdf(path, close, limits or "notes")
 
 
 def take_over(folder: Path, correct: bool = True) -> Document:

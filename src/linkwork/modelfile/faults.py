@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import BaseModel
@@ -48,7 +49,7 @@ def _keys_allowed(place: Keys, data: Data) -> list[str]:
         ("about", "checked"): schema.CheckedEntry,
         ("simulation",): schema.SimulationEntry,
         ("bodies", *around[1:2]): schema.body_entry(space),
-        ("bodies", *around[1:2], "shape"): schema.shape_entries().get(type_name),
+        ("bodies", *around[1:2], "shape"): schema.shape_entries(space).get(type_name),
         ("joints", *around[1:2]): schema.joint_entry(space, type_name) if type_name in JOINTS[space] else None,
         ("forces", *around[1:2]): schema.force_entry(space, type_name) if type_name in FORCES[space] else None,
         ("drivers", *around[1:2]): schema.DriverEntry,
@@ -111,7 +112,7 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
         error = ModelError(f"'{missing}' is missing", "missing-key")
     elif kind == "union_tag_invalid":
         types: dict[str, Any] = {
-            "joints": JOINTS[space], "forces": FORCES[space], "drivers": MOTIONS, "bodies": SHAPES
+            "joints": JOINTS[space], "forces": FORCES[space], "drivers": MOTIONS, "bodies": SHAPES[space]
         }  # fmt: skip
         known, name = types[str(place[0])], str(value.get("type"))
         usual = OTHER_NAMES.get(name.lower())
@@ -125,7 +126,10 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
         error = ModelError(f"{shown(value)} where {wanted} should be", "wrong-shape", value=value)
     else:
         wanted = detail["msg"].removeprefix("Input ").replace("valid ", "")
+        wanted = re.sub(" or (instance of .*|object to extract .*)", "", wanted)  # which no file can hold
         wanted = wanted.replace("dictionary", "mapping").replace("string", "text")
+        if kind == "string_pattern_mismatch":
+            wanted = f"should be {', '.join(schema.COLOURS)} or '#rrggbb'"
         error = ModelError(f"{shown(value)}: {wanted}", "wrong-shape", value=value)
     return document.locate(error, place)
 

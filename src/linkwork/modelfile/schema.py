@@ -21,7 +21,7 @@ from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.elements.motions import MOTIONS
-from linkwork.elements.quantities import Quantity
+from linkwork.elements.quantities import NOT_GIVEN, Quantity
 from linkwork.elements.shapes import SHAPES
 from linkwork.model import Simulation
 
@@ -149,6 +149,8 @@ def keys(cls: type) -> tuple[tuple[str, Quantity, Field[Any]], ...]:
     hints, names = get_type_hints(cls, include_extras=True), {field.name for field in fields(cls)}
     found = []
     for field in fields(cls):
+        if field.metadata == NOT_GIVEN:
+            continue
         match field.name:
             case "name" | "s" | "s_i" | "s_j":
                 continue
@@ -157,7 +159,7 @@ def keys(cls: type) -> tuple[tuple[str, Quantity, Field[Any]], ...]:
             case "body":
                 found.append(("at", POINT, field) if "s" in names else ("on", REFERENCE, field))
             case name:
-                found.append((name, JOINT if name == "joint" else quantity_of(hints[name]), field))
+                found.append((name, JOINT if name in ("joint", "follower") else quantity_of(hints[name]), field))
     return tuple(found)
 
 
@@ -369,6 +371,7 @@ MEANINGS = {
     "tables": "functions by their values, which formulas call by name",
     "events": "what happens where a formula crosses zero, by name",
     "follows": "whether it turns with the body",
+    "follower": "name of the joint that follows",
     "forces": "springs, dampers, contacts, motors, loads, by name",
     "free_angle": "angle without torque; that of the start unless given",
     "free_length": "length without force; that of the start unless given",
@@ -435,7 +438,8 @@ MEANINGS = {
     "zero_j": "direction in body j to which angles count; the start position unless given",
 }
 
-COLOUR = "^(black|white|grey|red|green|blue|cyan|magenta|yellow|orange|purple|brown|#[0-9a-fA-F]{6})$"
+COLOURS = ["black", "white", "grey", "red", "green", "blue", "cyan", "magenta", "yellow", "orange", "purple", "brown"]
+COLOUR = f"^({'|'.join(COLOURS)}|#[0-9a-fA-F]{{6}})$"
 BODIES: dict[Space, type[Any]] = {"planar": PlanarBody, "spatial": SpatialBody}
 GRAVITY: dict[Space, list[float]] = {"planar": [0, -9.81], "spatial": [0, 0, -9.81]}  # unless given
 OPEN: dict[str, Any] = {"open": (bool, False)}
@@ -469,8 +473,10 @@ def _motion_holder(entries: tuple[tuple[str, type[Entry]], ...]) -> type[Entry]:
 
 
 @cache
-def shape_entries() -> dict[str, type[Entry]]:
-    return {name: _entry(cls, "planar", name) for name, cls in SHAPES.items()}
+def shape_entries(space: Space) -> dict[str, type[Entry]]:
+    return {
+        name: _entry(cls, "planar" if name in SHAPES["planar"] else space, name) for name, cls in SHAPES[space].items()
+    }
 
 
 @cache
@@ -481,7 +487,7 @@ def ground_entry(space: Space) -> type[Entry]:
 @cache
 def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
     """A body, `shaped` or with nothing for a shape."""
-    look: dict[str, Any] = {"shape": (_one_of(shape_entries()) | None if shaped else type(None), None)}
+    look: dict[str, Any] = {"shape": (_one_of(shape_entries(space)) | None if shaped else type(None), None)}
     look["colour"] = (Annotated[str, pydantic.Field(pattern=COLOUR)] | None, None)
     return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **look)
 

@@ -17,6 +17,7 @@ from linkwork import units
 from linkwork.document import Document, Keys
 from linkwork.elements.bodies import Body, Ground, measures_of
 from linkwork.elements.contact import MODELS, Compliance
+from linkwork.elements.couplings import Coupling
 from linkwork.elements.drivers import FREEDOMS, Driver
 from linkwork.elements.forces import FORCES
 from linkwork.elements.frames import SPATIAL_GROUND
@@ -82,10 +83,10 @@ class Translation:
             self.bodies[name] = self.element(schema.BODIES[self.space], body, ("bodies", name), name=name)
             self.measured |= {known: exponents_of(unit) for known, unit in measures_of(self.bodies[name])}
         self.signals = declare_signals(self)
-        self.joints: dict[str, Joint] = {
-            name: self.element(JOINTS[self.space][joint.type], joint, ("joints", name), name=name)
-            for name, joint in entry.joints.items()
-        }
+        self.joints: dict[str, Joint] = {}
+        kinds = {name: JOINTS[self.space][joint.type] for name, joint in entry.joints.items()}
+        for name, cls in sorted(kinds.items(), key=lambda known: issubclass(known[1], Coupling)):  # those last
+            self.joints[name] = self.element(cls, entry.joints[name], ("joints", name), name=name)
 
     def fail(self, place: Keys, message: str, code: str, **details: Any) -> None:
         self.errors.append(self.document.locate(ModelError(message, code, **details), place))
@@ -409,6 +410,8 @@ class Translation:
                 return found  # which is a fault of its own
             of = FREEDOMS[freedom]
             found = {key: holds.kinds[of == "angle"] for key, holds, _ in schema.keys(cls) if len(holds.kinds) == 2}
+        if cls is Coupling:
+            found |= self.kinds_of_coupling(entry.joint, entry.follower)
         if cls is VelocityConstraint and entry.of != "number":
             found["formula"] = units.ANGULAR_SPEED if entry.of == "angle" else units.SPEED
         if issubclass(cls, Compliance):
@@ -422,6 +425,19 @@ class Translation:
             if len(self.errors) == known and 1.0 <= exponent < 10.0:
                 found |= schema.kinds_of_surface(exponent, of)
             del self.errors[known:]  # which are found once more where the exponent itself is read
+        return found
+
+    def kinds_of_coupling(self, leads: str, follows: str) -> dict[str, Kind]:
+        """What ratio and offset of a coupling are: a slide and a hinge have a length per angle."""
+        joints = [joint for name in (leads, follows) if (joint := self.joints.get(name)) is not None]
+        freedoms = [next(iter(joint.freedoms(*joint.starts())), "") for joint in joints]
+        units_of = ["rad" if FREEDOMS.get(freedom) == "angle" else "m" for freedom in freedoms]
+        if len(units_of) < 2:
+            return {}  # which is a fault of its own
+        found = {"offset": units.ANGLE if units_of[1] == "rad" else units.LENGTH}
+        if units_of[0] != units_of[1]:
+            unit = f"{units_of[1]}/{units_of[0]}"
+            found["ratio"] = units.Kind(f"ratio in {unit}", unit, f"0.1 {unit}")
         return found
 
     def note_length(self, direction: Components, place: Keys) -> None:
@@ -518,7 +534,8 @@ class Translation:
             self.stop()  # what forces measure is known of sound ones
         events = tuple(read_event(self, name, event, drivers, loads) for name, event in entry.events.items())
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
-        shapes = {n: self.element(SHAPES[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
+        known = SHAPES[self.space]
+        shapes = {n: self.element(known[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         stated = read_stated(self, self.stated) if self.stated else None
         simulation = read_simulation(self)

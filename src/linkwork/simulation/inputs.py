@@ -99,6 +99,7 @@ def _check_constant(mechanism: Mechanism, names: Collection[str]) -> None:
         ([*e.Psi, *e.slips.values()], "a constraint"),
         (list(e.M.values()), "an inertia"),
         ([e.energy.potential], "a potential"),
+        ([x.expression for x in e.outputs.get("points", {}).values()], "the place of a point"),
     ):
         used = {node.value for node in ordered(list(part)) if node.op == "symbol"}
         if wrong := sorted(used.intersection(names)):
@@ -117,7 +118,11 @@ def find_inputs(system: System, inputs: Mapping[str, Input]) -> Callable[[float,
     def find(t: float, x: Array) -> list[tuple[int, float]]:
         state, found = State(places, x), []
         for k, name, function in given:
-            value = float(function(t, state))
+            returned = function(t, state)
+            try:
+                value = float(returned)
+            except (TypeError, ValueError):
+                raise UsageError(f"input '{name}' is {returned!r} at t = {t:.6g}, no number", "bad-input") from None
             if not isfinite(value):
                 raise UsageError(f"input '{name}' is {value} at t = {t:.6g}", "bad-input")
             found.append((k, value))

@@ -32,6 +32,7 @@ from linkwork.records import kept
 from linkwork.soundness.events import event_faults
 from linkwork.soundness.numbers import Formulas, numbers_in
 from linkwork.soundness.signals import signal_faults
+from linkwork.soundness.types import type_faults
 from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED
 
 TIME = symbol("t")
@@ -51,7 +52,7 @@ def look_at(model: Model, values: Mapping[Expr, float] | None = None, formulas: 
     """
     named = {symbol(name): number for name, number in model.parameters.items()} if values is None else values
     checks = Checks(model, named)
-    errors = list(name_faults(model)) if formulas is None else []
+    errors = list(type_faults(model)) or list(name_faults(model)) if formulas is None else []
     if not errors:
         wanted = Formulas(numbers_in(model, named), named) if formulas is None else formulas
         errors = list(checks.undefined(wanted)) or list(checks.faults())

@@ -66,6 +66,12 @@ class Report(Printed):
 
         return aligned(check_lines(self))
 
+    def _repr_html_(self) -> str:
+        from linkwork.view.markup import in_cell, table
+        from linkwork.view.report import check_lines
+
+        return in_cell("td { text-align: left !important; vertical-align: top }", table([], check_lines(self)))
+
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def check(

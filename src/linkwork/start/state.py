@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Array, Place
-from linkwork.errors import check_choice, check_extra
+from linkwork.errors import check_choice, check_extra, check_number
 from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import solve_on_scales
 
@@ -33,6 +33,7 @@ def find_state(
     for what, names, start, given in (("coordinate", e.q_names, stated.q, q), ("velocity", speeds, stated.v, v)):
         for name in given or {}:
             check_choice(what, name, names)
+            check_number(name, (given or {})[name])
         at.append(np.array([(given or {}).get(name, x) for name, x in zip(names, start.tolist(), strict=True)]))
     place = Place(e, at[0], at[1], t)
     M, J, Q, gamma = place.M, place.Psi_q, place.Q, place.gamma

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = (".html", ".md", *PICTURES)
+SUFFIXES = (".html", ".md", ".tex", *PICTURES)
 ABREAST = 6  # parts in one table: places, velocities and accelerations in the plane
 OVERALL = "all together"
 HEADINGS = {"std": "standard deviation", "largest": "largest difference"}
@@ -158,6 +158,12 @@ def write(of: Beside, path: str | Path) -> list[Path]:
         title = markup.md_words(f"{of.motion.name} beside other programs")
         write_text(path, f"# {title}\n\n{tables}\n\n{notes}\n\n![differences](<{picture.name}>)\n")
         return [path, picture]
+    if suffix == ".tex":
+        said = "".join(f"% {printable(line)}\n" for line in remarks(of))
+        numbers = range(1, 1 + len(of.parts))
+        written = (markup.tex_table([HEADINGS[key], *of.parts], _rows(of, key, of.parts), numbers) for key in HEADINGS)
+        write_text(path, said + "\n".join(written))
+        return [path]
     raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(SUFFIXES)}", "unknown-suffix")
 
 

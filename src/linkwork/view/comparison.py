@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-SUFFIXES = (".html", ".md")
+SUFFIXES = (".html", ".md", ".tex")
 LEAST = 1e-17  # a distance below is drawn here
 BETWEEN = 0.045  # least distance of two labels, of the height of the axes
 
@@ -219,6 +219,13 @@ def markdown_table(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
+def latex_table(comparison: Comparison) -> str:
+    """The table for a paper, with the settings of the runs as remarks of LaTeX."""
+    rows = ([form(row) for _, form in TABLE] for row in comparison.rows)
+    said = "".join(f"% {printable(line)}\n" for line in remarks(comparison))
+    return said + markup.tex_table([heading for heading, _ in TABLE], rows, range(1, len(TABLE) - 1))
+
+
 def figure(comparison: Comparison) -> Figure:
     """Cost against accuracy, both logarithmic, beside bars of the cost."""
     check_extra("matplotlib")
@@ -240,7 +247,10 @@ def figure(comparison: Comparison) -> Figure:
 
 
 def write(comparison: Comparison, path: str | Path) -> list[Path]:
-    """A report with table and picture: .html in one file, .md with an .svg beside it. The files written."""
+    """Write a report with table and picture, .html in one file, .md with an .svg beside it, or the table alone, .tex.
+
+    The files written are returned.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".html":
@@ -251,7 +261,10 @@ def write(comparison: Comparison, path: str | Path) -> list[Path]:
         save(figure(comparison), picture)
         write_text(path, markdown(comparison, picture.name))
         return [path, picture]
-    raise UsageError(f"cannot write '{path}': the report is written as .html or .md", "unknown-suffix")
+    if suffix == ".tex":
+        write_text(path, latex_table(comparison))
+        return [path]
+    raise UsageError(f"cannot write '{path}': the report is written as {', '.join(SUFFIXES)}", "unknown-suffix")
 
 
 def markdown(comparison: Comparison, picture: str) -> str:
@@ -276,15 +289,24 @@ def html(comparison: Comparison) -> str:
     return markup.document(title, CSS, f"<h1>{markup.text(title)}</h1>\n{html_part(comparison)}")
 
 
+def cell(comparison: Comparison) -> str:
+    """Table and remarks for a notebook."""
+    return markup.in_cell(CSS, _html_table(comparison))
+
+
 def html_part(comparison: Comparison) -> str:
     """Table, remarks and picture for a page."""
+    return f"{_html_table(comparison)}<figure>{markup.svg(figure(comparison))}</figure>"
+
+
+def _html_table(comparison: Comparison) -> str:
     failed = [k for k, row in enumerate(comparison.rows) if not row.ok]
     rows = ([form(row) for _, form in TABLE] for row in comparison.rows)
     shown = markup.table([heading for heading, _ in TABLE], rows, range(1, len(TABLE) - 1), failed)
     notes, others = markup.bullets(remarks(comparison)), published_rows(comparison, published_costs(comparison))
     if others:
         shown += markup.table(others[0], others[1:], range(2, len(others[0])))
-    return f'<div class="wide">{shown}</div>{notes}<figure>{markup.svg(figure(comparison))}</figure>'
+    return f'<div class="wide">{shown}</div>{notes}'
 
 
 def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:

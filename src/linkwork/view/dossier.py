@@ -56,7 +56,8 @@ svg { max-width: 100%; height: auto; display: block } figure { margin: .6rem 0 }
 .failed td { color: #b3303f }
 @media print {
   @page { size: A4; margin: 16mm } body { margin: 0; max-width: none; font-size: 10.5pt } h2 { break-after: avoid }
-  figure, tr, pre { break-inside: avoid } .wide, .grid, .scroll { overflow: visible }
+  figure, tr, pre { break-inside: avoid } .grid table { font-size: 1em } .grid th, .grid td { padding: .15em .7em }
+  .grid { font-size: min(1em, calc(80em / var(--characters))) }
 }
 """
 KINEMATIC = (

@@ -162,7 +162,8 @@ class _Draughtsman:
         if shape["type"] in ("rod", "polygon"):
             return [_three(spot) for spot in shape["ends" if shape["type"] == "rod" else "corners"]]
         x, y, z = shape["centre"]
-        r = shape["radius"] if shape["type"] == "disc" else 0.5 * hypot(*shape["size"])
+        sides = (*shape.get("size", ()), shape.get("length", 0.0))
+        r = hypot(shape.get("radius", 0.0), *(0.5 * side for side in sides))
         return [(x + a * r, y + b * r, z) for a, b in CROSS]
 
     def add(self, body: int, role: str, lines: list[Line], closed: bool = False, name: str = "") -> None:
@@ -260,7 +261,7 @@ class _Draughtsman:
                 self._gear(mark)
             case "skate":
                 self._skate(mark)
-            case "velocity-constraint":
+            case "velocity-constraint" | "coupling":
                 pass
             case "distance":
                 w = 0.5 * self.unit

@@ -1,4 +1,4 @@
-"""What pages of HTML are made of, and names of a model in Markdown."""
+"""What pages of HTML are made of; names and tables of a model in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.errors import check_extra
 from linkwork.view.report import printable
+from linkwork.writing.notation import ESCAPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,11 +37,65 @@ def md_formula(source: str) -> str:
     return re.sub(r"<(?=\S)", "< ", source).replace("`", "\N{LEFT SINGLE QUOTATION MARK}")
 
 
+_TEX_ESCAPES = {**ESCAPES, "\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
+
+
+def tex_words(source: str) -> str:
+    """Text in LaTeX, none of it taken for markup."""
+    return "".join(_TEX_ESCAPES.get(c, c) for c in printable(source))
+
+
+def tex_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
+    """Write a tabular that needs no package; some columns are numeric."""
+    right = set(numeric)
+    columns = "".join("r" if k in right else "l" for k in range(len(heads)))
+    lines = [" & ".join(map(tex_words, row)) + r" \\" for row in (heads, *rows)]
+    return (
+        "\n".join(
+            [
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\hline",
+                f"{lines[0]} \\hline",
+                *lines[1:],
+                r"\hline",
+                r"\end{tabular}",
+            ]
+        )
+        + "\n"
+    )
+
+
+FORMULAS = """
+math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math }
+"""
+# Of all pages: a font for formulas, dark where the reader likes it, and nothing hidden on paper.
+CSS = (
+    f"{FORMULAS}"
+    """
+:root { color-scheme: light dark }
+@media screen and (prefers-color-scheme: dark) {
+  body { background: #15181c; color: #d7dde4 } svg { background: white; border-radius: 4px } a { color: #7fb2e8 }
+  * { border-color: #4a525c !important } pre { background: #22272e }
+}
+@media print {
+  .grid, .scroll, .wide, math[display="block"] { overflow: visible } .wide { zoom: .65 }
+}
+@media screen and (max-width: 40rem) { table { display: block; overflow-x: auto; max-width: 100% } }
+svg { max-width: 100%; height: auto }
+"""
+)
+
+
+def in_cell(css: str, body: str) -> str:
+    """What a notebook shows in a cell, with styles of its own."""
+    return f'<div class="linkwork"><style>.linkwork {{ {css} {FORMULAS} }}</style>{body}</div>'
+
+
 def document(title: str, css: str, body: str, head: str = "") -> str:
     """A page that needs nothing else."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">{head}
-<title>{text(title)}</title><style>{css}</style></head>
+<title>{text(title)}</title><style>{css}{CSS}</style></head>
 <body>
 {body}
 </body></html>

@@ -244,8 +244,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "redundant": _redundant,
     "no-freedom": "no freedom is left: the mechanism is a structure, and will stand still",
     "drawing-not-read": "{file}:{line}: '{what}' is not read; it is for drawings only",
-    "limits-not-kept": "{file}:{line}: nothing keeps '{joint}' between {lower:g} and {upper:g}; an end-stop would, "
-    "with a stiffness that the file does not give",
+    "limits-not-kept": "{file}:{line}: nothing keeps '{joint}' between {lower:g} and {upper:g}; the option "
+    "limits, stops in the place of notes, adds end stops",
     "start-of-dap": _start_of_dap,
     "start-corrected": _start_corrected,
     "other-sketch": "the sketch leads to no closed position; bodies were turned before it did",

@@ -57,12 +57,16 @@ class Panel(NamedTuple):
 
 
 def figure(
-    motion: Trajectory, names: Sequence[str] = (), against: str = "t", panels: Sequence[Panel] | None = None
+    motion: Trajectory,
+    names: Sequence[str] = (),
+    against: str = "t",
+    panels: Sequence[Panel] | None = None,
+    axes: Axes | None = None,
 ) -> Figure:
     """One panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
 
     A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
-    window and is drawn when it is saved.
+    window and is drawn when it is saved; or it is that of the axes which are given, for quantities of one unit.
     """
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
@@ -72,6 +76,8 @@ def figure(
     x, unit = motion.quantity(against)
     if panels is None:
         panels = chosen(motion, names) if names else overview(motion)
+    if axes is not None:
+        return _draw_into(axes, panels, x, against, unit)
     plane = against != "t" and all(_noun(own) == NOUNS["m"] for own in (unit, *(panel.unit for panel in panels)))
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)
@@ -89,6 +95,20 @@ def figure(
         axes.set_visible(False)
     fig.suptitle(_title(motion), color=INK, fontsize=12, fontweight="bold", parse_math=False)
     return fig
+
+
+def _draw_into(axes: Axes, panels: Sequence[Panel], x: Array, against: str, unit: str) -> Figure:
+    """Draw into axes of a user."""
+    from matplotlib.axes import Axes as Known
+
+    if not isinstance(axes, Known):
+        raise UsageError(f"ax = {axes!r} are no axes of matplotlib", "bad-value")
+    if len(panels) != 1:
+        units = ", ".join(panel.unit for panel in panels)
+        raise UsageError(f"axes take quantities of one unit, and these are in {units}", "several-units")
+    _draw(axes, panels[0], x, in_time=against == "t")
+    axes.set_xlabel(f"{against} [{unit}]", color=INK, parse_math=False)
+    return axes.get_figure(root=True)  # type: ignore[return-value]
 
 
 def save(fig: Figure, path: str | Path) -> None:

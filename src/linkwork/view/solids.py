@@ -110,6 +110,15 @@ def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
         case "disc":
             radius = shape["radius"]
             yield Solid(k, "shape", "cylinder", _point(shape["centre"]), (radius, 0.12 * radius), name=name)
+        case "block":
+            z, x = _unit(shape["z"]), np.array(shape["x"])
+            across = _unit(_point(x - (x @ z) * np.array(z)))
+            yield Solid(k, "shape", "box", _point(shape["centre"]), shape["size"], z, across, name=name)
+        case "cylinder":
+            own = _point(shape["centre"]), (shape["radius"], shape["length"]), _unit(shape["axis"])
+            yield Solid(k, "shape", "cylinder", *own, name=name)
+        case "sphere":
+            yield Solid(k, "shape", "ball", _point(shape["centre"]), (shape["radius"],), name=name)
         case "polygon":
             yield Solid(k, "shape", "plate", corners=tuple(_point(p) for p in shape["corners"]), name=name)
 

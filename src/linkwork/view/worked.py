@@ -12,8 +12,8 @@ from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.lecture.sheet import Block, Equation, Grid, Heading, Name, Paragraph, Part, Table, Worked
 from linkwork.view.formulas import mathml, plain
-from linkwork.view.markup import document, md_code, md_formula, md_words, svg
-from linkwork.writing.notation import ESCAPES, Formula, Minus, Number, latex
+from linkwork.view.markup import document, in_cell, md_code, md_formula, md_words, svg, tex_words
+from linkwork.writing.notation import Formula, Minus, Number, latex
 
 WIDTH = 100  # of paragraphs on the terminal
 
@@ -138,12 +138,10 @@ def _array(grid: Grid) -> str:
 
 
 def _tex_name(name: str) -> str:
-    return f"\\text{{{_tex_words(name)}}}"
+    return f"\\text{{{tex_words(name)}}}"
 
 
 # LaTeX
-
-_TEX_ESCAPES = {**ESCAPES, "\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
 
 _TEX = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
@@ -163,22 +161,18 @@ _TEX = r"""\documentclass[11pt,a4paper]{article}
 """
 
 
-def _tex_words(source: str) -> str:
-    return "".join(_TEX_ESCAPES.get(c, c) for c in source)
-
-
 def tex(worked: Worked) -> str:
     """The exercise as a complete LaTeX document."""
     body = "\n".join(_tex_block(block) for block in worked.blocks)
-    return f"{_TEX}\\section*{{{_tex_words(worked.title)}}}\n\n{body}\n\\end{{document}}\n"
+    return f"{_TEX}\\section*{{{tex_words(worked.title)}}}\n\n{body}\n\\end{{document}}\n"
 
 
-_tex = _inline(lambda formula: f"${latex(formula)}$", lambda name: f"\\texttt{{{_tex_words(name)}}}", _tex_words)
+_tex = _inline(lambda formula: f"${latex(formula)}$", lambda name: f"\\texttt{{{tex_words(name)}}}", tex_words)
 
 
 def _tex_block(block: Block) -> str:
     if isinstance(block, Heading):
-        return f"\\subsection*{{{_tex_words(block.text)}}}\n"
+        return f"\\subsection*{{{tex_words(block.text)}}}\n"
     if isinstance(block, Paragraph):
         return f"{''.join(map(_tex, block.parts))}\n"
     if isinstance(block, Equation):
@@ -231,6 +225,11 @@ def page(worked: Worked) -> str:
         drawn = f"<figure>{svg(lettered(worked.pose.model, worked.pose.q, worked.pose.letters))}</figure>\n"
     title = f"<h1>{html.escape(worked.title)}</h1>\n"
     return document(worked.title, _CSS, title + drawn + html_blocks(worked.blocks))
+
+
+def cell(worked: Worked) -> str:
+    """The exercise for a notebook."""
+    return in_cell(_CSS, f"<h1>{html.escape(worked.title)}</h1>\n{html_blocks(worked.blocks)}")
 
 
 def html_blocks(blocks: Sequence[Block]) -> str:
