@@ -92,104 +92,114 @@ class Scene:
 
 
 def scene(model: Model) -> Scene:
-    """The scene of a mechanism, with the values of its parameters."""
-    values, types = {symbol(name): value for name, value in model.parameters.items()}, types_in(model.space)
+    """Describe a mechanism as drawings need it, with the values of its parameters."""
+    seen = _Seen(model)
+    units = [actuator.unit for actuator in model.actuators]
+    pushing: tuple[Driver | Push, ...] = (*model.drivers, *(unit for unit in units if isinstance(unit, Push)))
+    driving = {replace(own, name=""): own for own in map(seen.drive, reversed(pushing))}  # one for driver and actuator
+    forces = (*model.forces, *(unit for unit in units if not isinstance(unit, Push)))
+    return Scene(
+        model.space,
+        seen.vector(model.gravity),
+        tuple(map(seen.figure, (model.ground, *model.bodies))),
+        tuple(map(seen.joint, model.joints)),
+        tuple(map(seen.force, forces)),
+        tuple(reversed(driving.values())),
+        None if model.window is None else (seen.vector(model.window[0]), seen.vector(model.window[1])),
+    )
 
-    def number(x: Scalar) -> float:
-        return float(evaluate([as_expr(x)], values)[0])
 
-    def vector(components: Sequence[Scalar]) -> Point:
-        x, y, z = (*map(number, components), 0.0)[:3]
+class _Seen:
+    """Elements of a mechanism as figures and marks, in numbers."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.types = model, types_in(model.space)
+        self.values = {symbol(name): value for name, value in model.parameters.items()}
+
+    def number(self, x: Scalar) -> float:
+        return float(evaluate([as_expr(x)], self.values)[0])
+
+    def vector(self, components: Sequence[Scalar]) -> Point:
+        x, y, z = (*map(self.number, components), 0.0)[:3]
         return x, y, z
 
-    def place(body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
+    def place(self, body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
         """A point from the mass centre, which poses are of."""
         if isinstance(body, Ground):
-            return vector(s)
-        x, y, z = (a - b for a, b in zip(vector(s), vector(body.mass_centre), strict=True))
+            return self.vector(s)
+        x, y, z = (a - b for a, b in zip(self.vector(s), self.vector(body.mass_centre), strict=True))
         return x, y, z
 
-    def figure(body: Ground | PlanarBody | SpatialBody) -> Figure:
-        shape = model.shapes.get(body.name)
-        points = {name: place(body, s) for name, s in body.points.items()}
-        return Figure(body.name, points, None if shape is None else look(body, shape), model.colours.get(body.name))
+    def figure(self, body: Ground | PlanarBody | SpatialBody) -> Figure:
+        shape = self.model.shapes.get(body.name)
+        points = {name: self.place(body, s) for name, s in body.points.items()}
+        return Figure(
+            body.name, points, None if shape is None else self.look(body, shape), self.model.colours.get(body.name)
+        )
 
-    def look(body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
+    def look(self, body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
         """Fields of a shape: numbers, vectors, or rows of points."""
-        found: dict[str, Any] = {"type": types[type(shape)]}
+        found: dict[str, Any] = {"type": self.types[type(shape)]}
         for f in fields(shape):
             value = getattr(shape, f.name)
             if value is None or not isinstance(value, tuple):
-                found[f.name] = None if value is None else number(value)
+                found[f.name] = None if value is None else self.number(value)
             elif isinstance(value[0], tuple):
-                found[f.name] = [place(body, row) for row in value]
+                found[f.name] = [self.place(body, row) for row in value]
             else:
-                found[f.name] = place(body, value) if f.name == "centre" else vector(value)
+                found[f.name] = self.place(body, value) if f.name == "centre" else self.vector(value)
         return found
 
-    def mark(element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
+    def mark(self, element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
         own = {f.name: getattr(element, f.name) for f in fields(element)}
         return Mark(
             name or element.name,
             type_name,
             tuple(body.name for body in element.bodies),
-            tuple(place(body, own[s]) for s, body in zip(of_points(own), element.bodies, strict=False)),
-            vector(own["axis"]) if "axis" in own else None,
-            vector(own["axis_j"]) if own.get("axis_j") is not None else None,
-            tuple(number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own)
-            + tuple(map(number, own.get("half_axes", ()))),
+            tuple(self.place(body, own[s]) for s, body in zip(_of_points(own), element.bodies, strict=False)),
+            self.vector(own["axis"]) if "axis" in own else None,
+            self.vector(own["axis_j"]) if own.get("axis_j") is not None else None,
+            tuple(self.number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own)
+            + tuple(map(self.number, own.get("half_axes", ()))),
             parts,
         )
 
-    def of_points(own: Mapping[str, Any]) -> list[str]:
-        return [s for s in ("s_i", "s_j", "s") if s in own]
+    def kind_of(self, element: Any) -> str:
+        return self.types.get(type(element)) or element.drawn_as or type(element).__name__.lower()
 
-    def kind_of(element: Any) -> str:
-        return types.get(type(element)) or element.drawn_as or type(element).__name__.lower()
-
-    def joint(element: Any) -> Mark:
-        found = mark(element, kind_of(element))
+    def joint(self, element: Any) -> Mark:
+        found = self.mark(element, self.kind_of(element))
         if isinstance(element, Distance):
-            return replace(found, radii=(number(element.rod_length),))
+            return replace(found, radii=(self.number(element.rod_length),))
         if isinstance(element, SpatialGear):
             return replace(found, radii=(found.radii[0], found.radii[0] * element.teeth_j / element.teeth_i))
         return found
 
-    def force(element: Any) -> Mark:
-        kind = kind_of(element)
+    def force(self, element: Any) -> Mark:
+        kind = self.kind_of(element)
         if isinstance(element, SpringDamper | RotationalSpringDamper):
             law = element.law, element.actuator
             given = {
-                "spring": number(element.stiffness) != 0.0,
-                "damper": number(element.damping) != 0.0,
+                "spring": self.number(element.stiffness) != 0.0,
+                "damper": self.number(element.damping) != 0.0,
                 "actuator": any(not as_expr(x).is_constant or as_expr(x).number != 0.0 for x in law),
             }
-            return mark(element, kind, tuple(part for part, there in given.items() if there))
-        found = mark(element, kind)
-        if isinstance(element, PointForce) and all(of_parameters(x) for x in element.force):
-            return replace(found, axis=vector(element.force), parts=("follows",) if element.follows else ())
-        return replace(found, axis=vector(element.normal)) if isinstance(element, FlatContact) else found
+            return self.mark(element, kind, tuple(part for part, there in given.items() if there))
+        found = self.mark(element, kind)
+        if isinstance(element, PointForce) and all(self.of_parameters(x) for x in element.force):
+            return replace(found, axis=self.vector(element.force), parts=("follows",) if element.follows else ())
+        return replace(found, axis=self.vector(element.normal)) if isinstance(element, FlatContact) else found
 
-    def of_parameters(x: Scalar) -> bool:
-        return not isinstance(x, Expr) or all(node in values for node in ordered([x]) if node.op == "symbol")
+    def of_parameters(self, x: Scalar) -> bool:
+        return not isinstance(x, Expr) or all(node in self.values for node in ordered([x]) if node.op == "symbol")
 
-    def drive(driver: Driver | Push) -> Mark:
+    def drive(self, driver: Driver | Push) -> Mark:
         freedom = driver.freedom or next(iter(driver.joint.freedoms(*driver.joint.starts())))
-        return mark(driver.joint, "driver", (freedom, driver.joint.name), driver.name)
+        return self.mark(driver.joint, "driver", (freedom, driver.joint.name), driver.name)
 
-    units = [actuator.unit for actuator in model.actuators]
-    pushing: tuple[Driver | Push, ...] = (*model.drivers, *(unit for unit in units if isinstance(unit, Push)))
-    driving = {replace(own, name=""): own for own in map(drive, reversed(pushing))}  # one for a driver and its actuator
 
-    return Scene(
-        model.space,
-        vector(model.gravity),
-        tuple(figure(body) for body in (model.ground, *model.bodies)),
-        tuple(joint(element) for element in model.joints),
-        tuple(force(element) for element in (*model.forces, *(unit for unit in units if not isinstance(unit, Push)))),
-        tuple(reversed(driving.values())),
-        None if model.window is None else (vector(model.window[0]), vector(model.window[1])),
-    )
+def _of_points(own: Mapping[str, Any]) -> list[str]:
+    return [s for s in ("s_i", "s_j", "s") if s in own]
 
 
 def _point(data: Sequence[float]) -> Point:
