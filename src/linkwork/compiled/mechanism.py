@@ -238,7 +238,7 @@ def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = No
 
 
 def _check_simulation(model: Model, settings: Simulation) -> None:
-    """ModelError where coordinates or joints to be cut are none."""
+    """Raise ModelError if the coordinates, or a joint to be cut, do not exist."""
     if model.stated is not None and settings.coordinates not in ("body", "auto"):
         message = f"the system states its equations, which cannot be had in {settings.coordinates} coordinates"
         raise ModelError(message, "unknown-coordinates", path="simulation.coordinates", value=settings.coordinates)

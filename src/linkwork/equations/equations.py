@@ -268,7 +268,7 @@ class Equations:
 
     @derived
     def lengths(self) -> NDArray[np.bool_]:
-        """Which of q, v and the rows of Psi, one behind the other, are lengths."""
+        """Mark the lengths among q, v and the rows of Psi, in that order."""
         kinds = [x.kind for own in (self.coordinates, self.velocities, self.rows) for x in own]
         return np.array([kind == "length" for kind in kinds], dtype=np.bool_)
 

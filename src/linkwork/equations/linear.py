@@ -26,7 +26,7 @@ def kept_of(e: Equations) -> list[Expr]:
 
 
 def mobility_of(e: Equations) -> list[Expr]:
-    """Of each velocity, its entry of a diagonal W^-1, by which corrections along Psi_q^T are weighed."""
+    """Return one symbol per velocity: its diagonal entry of W^-1, which weights corrections along Psi_q^T."""
     return [symbol(f"mobility {name}") for name in e.v_names]
 
 

@@ -232,7 +232,7 @@ class _Deck:
                 entry[f"zero{suffix}"] = zero
         for key, of in numbers.get(name, {}).items():
             if key not in known & {"length", "pitch", "radius", "teeth_i", "teeth_j", "carrier", "internal"}:
-                raise of.error("KEY", f"'{shown(key)}' is nothing that a joint of type {kind} has", "unknown-key")
+                raise of.error("KEY", f"'{shown(key)}' is no key of a joint of type {kind}", "unknown-key")
             if key == "carrier":
                 entry[key] = self.body(of, "VALUE")
             elif key == "internal":

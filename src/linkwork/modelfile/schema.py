@@ -555,7 +555,7 @@ def load_installed() -> None:
 
 
 def types_in(data: Any, section: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """The types that a section mentions and two more, or all if one of its entries is of none."""
+    """Return the types used in a section and the first two, or all types if an entry has an unknown one."""
     types = [entry.get("type") for entry in entries_in(data, section)]
     if any(isinstance(name, str) and name not in known for name in types):
         load_installed()
