@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from benchmarks import engines, joint, loop, prepared, small_motions, stiff
+from benchmarks import control, engines, joint, loop, prepared, small_motions, stiff
 from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
@@ -195,7 +195,14 @@ def main() -> None:
         costs[name] = 1e6 * min(simulate(model, formulation=name).info.evaluation_s for _ in range(5))
     lines += [f"| {name} | {cost:.2f} | {cost / costs['augmented']:.1f} |" for name, cost in costs.items()]
 
-    lines += [*loop.report(), *joint.report(), *prepared.report(), *small_motions.report(), *stiff.report()]
+    lines += [
+        *loop.report(),
+        *joint.report(),
+        *prepared.report(),
+        *small_motions.report(),
+        *stiff.report(),
+        *control.report(),
+    ]
     lines += ["", "## Whole runs", "", "| what | seconds |", "| --- | --- |"]
     motion = simulate(load("andrews_squeezer"), t_end=0.05, rtol=1e-9, atol=1e-9)
     lines.append(f"| andrews_squeezer, 0.05 s at rtol 1e-9, integration | {motion.info.integration_s:.4f} |")

@@ -731,6 +731,10 @@ def test_states_follow_driven_motion() -> None:
     truth = quad(
         lambda t: 0.6 * np.cos(3 * t + 0.2 * t * t) * (3 + 0.4 * t) * np.exp((t - 2) / 3), 0, 2, epsabs=1e-13, limit=200
     )[0]
+    m.change("u", value=None)
+    with pytest.raises(UsageError, match="input 'u' is left open"):
+        m.kinematics(t_end=2)
+    m.change("u", value=2.0)
     for motion in (m.kinematics(t_end=2), m.simulate(t_end=2), m.kinematics(t_end=2, coordinates="joint")):
         np.testing.assert_allclose(motion["state:z"][-1], truth, atol=1e-9)
 

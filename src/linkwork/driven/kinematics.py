@@ -43,6 +43,7 @@ from linkwork.native import cache
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.records import changed
 from linkwork.simulation.events import Course
+from linkwork.simulation.inputs import check_given
 from linkwork.simulation.options import MOST_STEPS, Choice, Integrator
 from linkwork.simulation.outputs import check_memory
 from linkwork.simulation.problem import Motion, form_of, measure_at
@@ -87,6 +88,7 @@ def kinematics(
     """
     began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates).changed(parameters or {})
+    check_given(mechanism.model, parameters or {})
     check_open(mechanism.equations)
     Integrator(max_steps=max_steps)  # refuses what is no budget
     settings = mechanism.model.simulation.changed(t_end, step)

@@ -61,9 +61,8 @@ def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_control
         check_choice("parameter", name, stated.parameters)
         if callable(value) and stated.stated is not None:
             raise UsageError("a system that states its equations takes no inputs; write formulas", "bad-input")
-    for name in [name for name, x in inputs.items() if x.is_open and name not in given and not is_controlled]:
-        hint = f"give it one among the parameters, or with --set {name}=..., or run --input {name}=FILE"
-        raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
+    if not is_controlled:
+        check_given(stated, given)
     functions = {name: x for name, x in given.items() if callable(x)}
     tables = {name: x for name, x in given.items() if name in inputs and not (callable(x) or isinstance(x, Real))}
     numbers: dict[str, Any] = {name: x for name, x in given.items() if name not in functions and name not in tables}
@@ -77,6 +76,13 @@ def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_control
     if functions or any(x is not y for x, y in zip(inputs.values(), stated.inputs, strict=True)):
         mechanism = prepare(replace(stated, inputs=tuple(inputs.values()), functions=functions))
     return mechanism.changed(numbers)
+
+
+def check_given(model: Model, given: Collection[str]) -> None:
+    """UsageError where an input is left open, and is not among what is given."""
+    if name := next((x.name for x in model.inputs if x.is_open and x.name not in given), None):
+        hint = f"give it one among the parameters, or with --set {name}=..., or run --input {name}=FILE"
+        raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
 
 
 def read_table(name: str, table: object) -> Expr:
