@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
+from slices import with_slow
 
 from linkwork import Model, PlanarModel, SpatialModel, Start, equilibria, equilibrium, linearize, load, loads, simulate
 from linkwork.analyses.equilibria import distinct, search
@@ -222,6 +223,7 @@ def watt() -> Model:
     return loads(f"{head}{WATT}simulation:{tail.split('simulation:')[1]}")
 
 
+@pytest.mark.slow
 def test_a_six_bar_on_a_spring_has_four_rests() -> None:
     """On each of the two curves that it can move along at least one lowest and one highest position; all certified."""
     found = equilibria(watt())
@@ -250,6 +252,7 @@ def angles(mechanism: Mechanism) -> list[tuple[int, str]]:
     return [(k, c.name) for k, c in enumerate(mechanism.equations.coordinates) if c.kind == "angle"]
 
 
+@pytest.mark.slow
 def test_loads_that_are_no_polynomials_are_searched_and_labelled() -> None:
     """A torsion spring k phi about the pin of a hanging rod: m g l sin(phi) + k phi = 0 has three rests for small k."""
     m = PlanarModel("twisted", k=1.0)
@@ -277,7 +280,7 @@ def test_all_rests_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 # Small motions
 
 
-@pytest.mark.parametrize("coordinates", PLANAR)
+@pytest.mark.parametrize("coordinates", with_slow(PLANAR, ["body"]))
 @pytest.mark.parametrize(("rods", "expected"), [(2, TWO_RODS), (8, EIGHT_RODS)])
 def test_hanging_rods_swing_as_they_should(rods: int, expected: list[float], coordinates: str) -> None:
     found = linearize(load(f"planar_chain:{rods}"), coordinates=coordinates)
@@ -307,6 +310,7 @@ def test_the_gyroscope_precesses_and_nutates(coordinates: str) -> None:
     assert (found.at, found.zeros) == ("start", 4)
 
 
+@pytest.mark.slow
 def test_the_governor_at_speed() -> None:
     """V - L^2/(2 I) is least along alpha, of the arms, and z, of the slider, at the speed 2 pi; both arms alike.
 
@@ -489,6 +493,27 @@ def test_runs_near_a_rest_are_those_of_A(name: str, coordinates: str, names: tup
 # Inputs, outputs, states of first order
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_the_spectrum_is_the_same_in_all_coordinates(name: str) -> None:
+    """To 1e-11 of the fastest, states without effect on others included."""
+    found = []
+    # Not with drivers that begin with an acceleration, without a rest, in coordinates that it has not.
+    with_none = ("not-steady", "no-equilibrium", "not-spatial", "unknown-coordinates")
+    for coordinates in SPATIAL:
+        try:
+            found.append(linearize(load(name), coordinates=coordinates))
+        except LinkworkError as error:
+            if error.code not in with_none:
+                raise
+    for other in found[1:]:
+        first = found[0]
+        assert (len(other.acting), other.zeros) == (len(first.acting), first.zeros)
+        fastest = np.abs(first.acting).max(initial=0.0)
+        for root in other.acting:
+            assert np.min(np.abs(first.acting - root)) <= 1e-11 * fastest
+
+
 def servo() -> PlanarModel:
     """A pendulum on a motor with inductance, under a voltage; its pin shows forces, its end a place."""
     m = PlanarModel("servo", R=3.0, L=0.05, k=0.4, c=0.1)
@@ -577,7 +602,7 @@ def test_an_integrator_puts_the_rest_where_its_rate_vanishes() -> None:
 # Over a parameter
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "body"])
+@pytest.mark.parametrize("coordinates", with_slow(["joint", "body", "euler"], ["joint"]))
 def test_the_bicycle_is_stable_between_the_weave_and_the_capsize_speed(coordinates: str) -> None:
     """4.29238253634110396 and 6.02426201538835889 m/s, however they lie between the speeds that are looked at."""
     bicycle = prepare(load("whipple_bicycle"), coordinates).linearize({"roll_rate": 0.0, "v": 1.0})
@@ -663,6 +688,18 @@ events:
     assert [x.frequencies[-1] for x in found] == pytest.approx([np.sqrt(200), 10, 10], rel=1e-12)
     with pytest.raises(UsageError, match=r"ends at t = 0\.5 s"):
         linearize(model, at=1.0)
+
+
+@pytest.mark.slow
+def test_a_governor_is_followed_over_its_speed() -> None:
+    """Each speed has its own steady motion: eigenvalues are those that are found there anew."""
+    model = load("flyball_governor")
+    first = linearize(model, {"omega": 3.0}, at=equilibrium(model, {"omega": 3.0}, steady=["O"]))
+    found = first.over("omega", [3.0, 5.0, 2 * np.pi])
+    anew = linearize(model, at=equilibrium(model, steady=["O"]))
+    for root in found.eigenvalues[-1]:
+        assert np.min(np.abs(anew.acting - root)) < 1e-9 * abs(root)
+    assert not found.crossings
 
 
 def test_modes_become_motions() -> None:

@@ -292,6 +292,7 @@ class Linearization(Printed):
     tangent: Tangent
     basis: Basis
     signals: Signals
+    steady: tuple[str, ...] = ()  # coordinates with given rates, of a steady motion that was looked for
     unsteady: str = ""  # why a start that moves was passed over
 
     @property
@@ -446,6 +447,7 @@ def about_place(
     independent: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    steady: tuple[str, ...] = (),
 ) -> Linearization:
     tangent = Tangent(Code.of(mechanism), place, place.length)
     given = number_independent(mechanism.equations, independent, tangent.velocities.Z, tangent.scale)
@@ -469,6 +471,7 @@ def about_place(
         tangent,
         basis,
         find_signals(mechanism, tangent, basis, reduced, inputs, outputs),
+        steady,
     )
 
 
@@ -503,7 +506,7 @@ def linearize(
     mechanism = with_belts(prepare(model, coordinates).changed(parameters or {}))
     if isinstance(at, Equilibrium):
         place = place_bodies(mechanism, at.q, at.v)
-        return about_place(mechanism, place, "steady motion" if at.steady else "equilibrium", *how)
+        return about_place(mechanism, place, "steady motion" if at.steady else "equilibrium", *how, at.steady)
     if at == "equilibrium":
         return about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
     if at is None or at == "start":

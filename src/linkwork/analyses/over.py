@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.analyses.equilibrium import begin_rest, by_bodies, find_rest
+from linkwork.analyses.equilibrium import begin_rest, by_bodies, equilibrium, find_rest
 from linkwork.analyses.variation import Code, Tangent
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Place
@@ -107,6 +107,9 @@ class Following:
     def _rest(self, mechanism: Mechanism) -> Place:
         from linkwork.analyses.linearize import place_bodies
 
+        if self.first.steady:
+            motion = equilibrium(mechanism, steady=self.first.steady)
+            return place_bodies(mechanism, motion.q, motion.v)
         rest = find_rest(begin_rest(by_bodies(mechanism)))
         return place_bodies(mechanism, dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True)))
 
@@ -122,8 +125,8 @@ def over(first: Linearization, parameter: str, values: Sequence[float] | Array) 
     if not len(grid) or not np.isfinite(grid).all():
         raise UsageError(f"values = {values!r} are no values of '{parameter}'", "bad-value")
     check_choice("parameter", parameter, first.mechanism.model.parameters)
-    if first.at not in ("start", "equilibrium"):
-        raise UsageError("only about the start or the equilibrium is there a family over a parameter", "no-family")
+    if first.at not in ("start", "equilibrium") and not first.steady:
+        raise UsageError("the state at a time does not follow from a parameter; linearize about another", "no-family")
     following = Following(first, parameter)
     found = [following.reduced(value) for value in grid.tolist()]
     if len(grid) > 1 and all(np.array_equal(reduced.A, found[0].A) for reduced in found[1:]):
@@ -186,6 +189,8 @@ def _locate(following: Following, zeros: int, a: Point, b: Point) -> list[Crossi
         kind: Literal["real", "pair"] = "pair" if abs(root.imag) > RANK_TOLERANCE * np.abs(b[1]).max() else "real"
         beside = TYPED * max(abs(value), b[0] - a[0])  # where what crosses is told from what is on the axis
         before, after = (_growing(following.spectrum(value + side * beside, zeros)) for side in (-1.0, 1.0))
+        if before == after and 0.0 in (_sides(a[1])[k], _sides(b[1])[k]):
+            continue  # what fades so slowly that it is not told from what does not fade, on one side only
         found.append(Crossing(value, complex(0.0, abs(root.imag)), kind, before, after))
     return sorted(found)
 

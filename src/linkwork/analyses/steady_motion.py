@@ -5,7 +5,8 @@ What has to vanish are accelerations, without those with which X carries v along
 
     F(w) = (a(q, v(q)) - L_v v(q)) in the independent velocities,    F_w = A_uw of the small motions where F = 0
 
-and Newton's steps with A_uw lead there; positions without effect stay as they are.
+and Newton's steps with A_uw lead there; positions without effect stay as they are. Before, where all constraints are of
+positions, steps lead down V - T(q, v(q)), whose gradient is -F but for the mass matrix.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, quoted
 from linkwork.expressions.evaluation import evaluate
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
-from linkwork.linalg.rank import RANK_TOLERANCE
+from linkwork.linalg.rank import RANK_TOLERANCE, TINY
 from linkwork.model import Model
 from linkwork.records import kept
 from linkwork.start.check import judge_reactions
-from linkwork.start.closing import REACH, approach, find_start, is_closed, locate_bodies, restart
-from linkwork.tolerances import CLOSED, NEGLIGIBLE
+from linkwork.start.closing import DECREASE, MOST_DAMPED, REACH, approach, find_start, is_closed, locate_bodies, restart
+from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, NEGLIGIBLE
 
 Array = NDArray[np.float64]
 
@@ -74,29 +75,61 @@ class Turning:
         return reduce(self.tangent, self.basis, carrying), a - carrying.L_v @ place.v
 
     @property
-    def left(self) -> float:
-        """The largest acceleration that is left, by those that gravity and the speed make."""
-        place, scale = self.tangent.place, self.tangent.scale
-        speed = float(np.abs(place.v / scale).max(initial=0.0))
-        usual = float(np.linalg.norm(self.gravity)) / self.tangent.length + speed * speed
-        return float(np.abs(self._carried[1] / scale).max(initial=0.0)) / (usual or 1.0)
+    def usual(self) -> float:
+        """The accelerations that gravity and the speed make."""
+        speed = float(np.abs(self.tangent.place.v / self.tangent.scale).max(initial=0.0))
+        return float(np.linalg.norm(self.gravity)) / self.tangent.length + speed * speed or 1.0
 
-    def moved(self) -> Turning | None:
-        """A step of Newton, the joints closed again."""
+    @property
+    def left(self) -> float:
+        """The largest acceleration that is left, by those."""
+        return float(np.abs(self._carried[1] / self.tangent.scale).max(initial=0.0)) / self.usual
+
+    @property
+    def rounding(self) -> float:
+        """What the last digits of positions make of it through the fastest of the small motions."""
+        return EPSILON * self._carried[0].rate ** 2 / self.usual
+
+    @kept
+    def level(self) -> float:
+        """V - T at the given rates: where it is least along positions, the motion is steady."""
+        energy = self.tangent.place.equations.energy
+        kinetic, potential = self.tangent.place.find("energies", [energy.kinetic, energy.potential])
+        return float(potential - kinetic)
+
+    @kept
+    def _along(self) -> tuple[Array, Array, Array]:
+        """What is left of forces along positions, its slope with the other sign, and the scales of positions."""
         reduced, accelerations = self._carried
-        n_w, n_u = self.basis.Y.shape[1], self.basis.Z.shape[1]
-        scale = self.tangent.scale
-        slope = reduced.A[n_w : n_w + n_u, :n_w] * scale[[*self.basis.of_w]] / scale[[*self.basis.of_u], None]
-        F = (accelerations / scale)[[*self.basis.of_u]]
-        w = -solve_least_squares(slope, F, RANK_TOLERANCE) * scale[[*self.basis.of_w]]
-        dx = self.basis.Y @ w
-        dx = dx / max(1.0, float(np.abs(dx / scale).max(initial=0.0)) / REACH)
+        by = self.tangent.scale[[*self.basis.of_w]]
+        return by * (reduced.M @ accelerations[[*self.basis.of_u]]), reduced.K * np.outer(by, by), by
+
+    def moved(self, w: Array) -> Turning | None:
+        """Positions changed by so much of their scales, the joints closed again."""
+        dx = self.basis.Y @ (w * self._along[2])
+        dx = dx / max(1.0, float(np.abs(dx / self.tangent.scale).max(initial=0.0)) / REACH)
         place = approach(self.tangent.place.moved(dx), "unit")
         return replace(self, q=place.q) if place.is_finite and is_closed(place, within=CLOSED) else None
 
+    def lower(self) -> Turning | None:
+        """A step that lowers V - T, as equilibrium.py lowers V."""
+        g, K, _ = self._along
+        values, V = np.linalg.eigh(0.5 * (K + K.T))
+        stiffness = np.maximum(np.abs(values), RANK_TOLERANCE * np.abs(values).max(initial=0.0)) + TINY
+        w, part = V @ np.clip((V.T @ g) / stiffness, -REACH, REACH), 1.0
+        while part > NEGLIGIBLE:
+            trial = self.moved(part * w)
+            if trial is not None and self.level - trial.level >= DECREASE * part * float(w @ g):
+                return trial
+            part *= 0.5
+        return None
+
     def next(self) -> tuple[Turning, float]:
-        """The whole step: shortened ones would keep to the curved ways that stiff springs leave."""
-        trial = self.moved()
+        """A step of Newton."""
+        reduced, accelerations = self._carried
+        n_w, n_u, scale = self.basis.Y.shape[1], self.basis.Z.shape[1], self.tangent.scale
+        slope = reduced.A[n_w : n_w + n_u, :n_w] * self._along[2] / scale[[*self.basis.of_u], None]
+        trial = self.moved(-solve_least_squares(slope, (accelerations / scale)[[*self.basis.of_u]], RANK_TOLERANCE))
         return (self, math.nan) if trial is None else (trial, trial.left)
 
 
@@ -113,8 +146,14 @@ def steady_motion(
     if not rates.any():
         raise UsageError(f"the start has no rate of {quoted(names)}; give the bodies velocities", "no-rate")
     turning = Turning(Code.of(mechanism), start.q, start, numbers, rates, gravity_of(mechanism))
+    if not e.slips:
+        for _ in range(MOST_DAMPED):
+            lower = turning.lower() if turning.left > AGREEMENT else None
+            if lower is None:
+                break
+            turning = lower
     turning, left = iterate(None, lambda _, at, k: at.next(), turning, turning.left, MAX_ITERATIONS, 0.0, NEGLIGIBLE)
-    if not left <= NEGLIGIBLE:
+    if not left <= NEGLIGIBLE + turning.rounding:
         message = f"no steady motion is found with these rates of {quoted(names)}"
         raise NumericalStop(
             f"{message}: {left:.2g} of what forces make are left; choose other rates or starts", "no-steady-motion"

@@ -114,6 +114,10 @@ def linearize(
         str | None,
         Option(metavar="equilibrium|start|T", help="Where; unless given, the start if it is steady, else the rest."),
     ] = None,
+    steady: Annotated[
+        Texts,
+        Option(metavar="NAME", help="About the steady motion with the start rate of this coordinate; repeatable."),
+    ] = None,
     independent: Annotated[
         Texts, Option(metavar="NAME", help="A coordinate in which M, C and K stand; repeatable, all of them.")
     ] = None,
@@ -143,6 +147,7 @@ def linearize(
     The mechanism must rest or move steadily where it is linearized; if it does not, the error says by how much.
     With --over, the values of a parameter are found at which eigenvalues cross the imaginary axis.
     """
+    from linkwork.analyses.equilibrium import equilibrium
     from linkwork.analyses.linearize import linearize
     from linkwork.modelfile import build, find
     from linkwork.view.small_motions import WRITTEN, family_lines, linearization_lines, write, write_family
@@ -153,7 +158,11 @@ def linearize(
         how: dict[str, Any] = {"coordinates": within(coordinates, cut), "independent": independent or ()}
         how |= {"inputs": inputs, "outputs": outputs}
         name, values = values_of(over) if over is not None else ("", [])
-        found = linearize(mechanism, {name: values[0]} if name else None, at=state_of(at), **how)
+        first = {name: values[0]} if name else None
+        if steady and at is not None:
+            raise UsageError("--at and --steady both say where; choose one of them", "usage")
+        about = equilibrium(mechanism, first, steady=steady) if steady else state_of(at)
+        found = linearize(mechanism, first, at=about, **how)
         if name:
             family = found.over(name, values)
             write_family(family, files)

@@ -125,8 +125,10 @@ def _about(found: Linearization) -> str:
 
 def _shape(found: Linearization, mode: Mode) -> str:
     """The largest positions of a mode, with the angle by which they lead."""
-    names = found.states[: len(found.basis.of_w)]
-    sizes = {name: abs(mode.shape[name]) for name in names}
+    n_w, n_u = len(found.basis.of_w), len(found.basis.of_u)
+    names = (*found.states[:n_w], *found.states[n_w + n_u :])
+    scale = (*found.tangent.scale[[*found.basis.of_w]], *found.tangent.z_scale)
+    sizes = {name: abs(mode.shape[name]) / by for name, by in zip(names, scale, strict=True)}
     largest = sorted((name for name in names if sizes[name] > SIZABLE * max(sizes.values())), key=lambda x: -sizes[x])
     parts = []
     for name in largest[:MOST_NAMED]:
