@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from linkwork.analyses.variation import Code, Derivatives, Tangent
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, NumericalStop
-from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
@@ -47,16 +45,6 @@ class Level(NamedTuple):
 
     V: float
     V_x: Array
-
-
-def potential_of(place: Place) -> Level:
-    e = place.equations
-    rate = directional([e.energy.potential], {q: x for q, x in e.motion.items() if q is not TIME})
-    slope = jacobian(rate, e.v)
-    found = place.find("potential", [e.energy.potential, *slope.values()])
-    V_x = np.zeros(len(e.v))
-    V_x[[j for _, j in slope]] = found[1:]
-    return Level(float(found[0]), V_x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +108,8 @@ class Rest:
 
     @kept
     def potential(self) -> Level:
-        return potential_of(self.place)
+        V, *V_x = self.tangent.code.potential(self.place)
+        return Level(V, np.array(V_x))
 
     @kept
     def stiffest(self) -> float:
@@ -186,7 +175,9 @@ class Rest:
     def limited(self, x: Array) -> Array:
         """A step shortened to what sines and cosines are nearly linear over."""
         dx = self.Z @ x[: self.Z.shape[1]]
-        return x / max(1.0, float(np.abs(dx / self.tangent.scale).max(initial=0.0)) / REACH)
+        spread = max(self.tangent.length, self.place.far)  # of long chains more than their longest link
+        by = np.where(self.place.equations.turning, 1.0, spread)
+        return x / max(1.0, float(np.abs(dx / by).max(initial=0.0)) / REACH)
 
 
 def find_rest(rest: Rest) -> Rest:
@@ -310,7 +301,9 @@ def begin_rest(mechanism: Mechanism) -> Rest:
             "cannot-rest",
             suggestion="leave out these velocities, or ask for a steady motion",
         )
-    return Rest(Tangent(Code.of(mechanism), place, place.length), float(np.linalg.norm(gravity_of(mechanism))))
+    code = Code.of(mechanism)
+    compiled = code.system.place(place.q, place.v)
+    return Rest(Tangent(code, compiled, place.length), float(np.linalg.norm(gravity_of(mechanism))))
 
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters

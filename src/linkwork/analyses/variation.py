@@ -24,9 +24,9 @@ from linkwork.equations.linear import multiply
 from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Program, Source, report, terms
 from linkwork.errors import UsageError, check_choice, quoted
-from linkwork.expressions.derivatives import jacobian
+from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import ZERO, Expr
 from linkwork.linalg.rank import RANK_TOLERANCE, Pattern, row_sizes, svd
 from linkwork.records import kept
 from linkwork.sequences.entries import Entries
@@ -68,7 +68,16 @@ def variation(s: Source) -> ComputationSequence:
     return ComputationSequence("variation", _state(s.equations), found)
 
 
-PROGRAMS: tuple[Program, ...] = (*LOCAL, report, terms, variation)
+def potential(s: Source) -> ComputationSequence:
+    """(t, q) -> the potential, and its derivatives with respect to the changes dx."""
+    e = s.equations
+    (rate,) = directional([e.energy.potential], {x: y for x, y in e.motion.items() if x is not TIME})
+    slopes = jacobian([rate], e.v)
+    found = [e.energy.potential, *(slopes.get((0, j), ZERO) for j in range(len(e.v)))]
+    return ComputationSequence("potential", (TIME, *e.q), found)
+
+
+PROGRAMS: tuple[Program, ...] = (*LOCAL, report, terms, variation, potential)
 
 
 class Derivatives(NamedTuple):
@@ -106,6 +115,11 @@ class Code:
         found = self.system.functions["terms"](np.concatenate([[place.t], place.q, place.v]), self.p)
         M, J, Q, gamma = np.split(found, np.cumsum([n * n, m * n, n]))
         return M.reshape(n, n), J.reshape(m, n), Q, gamma
+
+    def potential(self, place: Place) -> list[float]:
+        """The potential, then its derivatives."""
+        found: list[float] = self.system.functions["potential"](np.append(place.t, place.q), self.p).tolist()
+        return found
 
     def derivatives(self, place: Place, a: Array, lam: Array) -> Derivatives:
         n_q, n, m = len(place.q), len(place.v), len(lam)
