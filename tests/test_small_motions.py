@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,20 @@ def test_loads_that_are_no_polynomials_are_searched_and_labelled() -> None:
     turns = [rest.q["rod.phi"] + np.pi / 2 for rest in found.rests]
     assert len(turns) >= 3
     np.testing.assert_allclose([G * 0.5 * np.sin(x) + x for x in turns], 0.0, atol=1e-11)
+
+
+@pytest.mark.slow
+def test_rests_in_space_are_certified_and_no_axis_is_reversed() -> None:
+    """Of Bricard's bars, whose axes point as they are stated, and of a disc that may stand anywhere on its plane."""
+    found = equilibria(load("bricard"))
+    place = prepare(load("bricard"), "body").place()
+    for rest in found.rests:
+        there = dataclasses.replace(place, q=np.array([rest.q[name] for name in place.equations.q_names]))
+        assert np.max(there.reversal) < 1e-9
+    assert any(found.certified)
+    disc = equilibria(load("rolling_disc"))
+    assert not disc.isolated
+    assert disc.starts == 60
 
 
 def test_all_rests_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,10 +52,10 @@ from linkwork.equations.equations import TIME
 from linkwork.errors import NumericalStop
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
-from linkwork.linalg.rank import row_sizes
+from linkwork.linalg.rank import RANK_TOLERANCE, null_space, row_sizes
 from linkwork.model import Model
 from linkwork.records import Printed
-from linkwork.start.closing import REACH
+from linkwork.start.closing import REACH, is_closed
 from linkwork.tolerances import AGREEMENT, NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
@@ -80,6 +80,11 @@ class Equilibria(Printed):
     finite: int
     lost: int
     starts: int
+
+    @property
+    def isolated(self) -> bool:
+        """Whether no rest has others beside it, as on a plane or about a vertical axis."""
+        return all(abs(x) > RANK_TOLERANCE for rest in self.rests for x in rest.stiffness)
 
     @property
     def stable(self) -> tuple[Equilibrium, ...]:
@@ -143,6 +148,8 @@ def distinct(first: Rest, problem: Problem, places: Sequence[Array]) -> list[Res
             )
         except NumericalStop:
             continue
+        if not is_closed(rest.place):
+            continue  # an axis is reversed
         F = problem.evaluate(problem.features, rest.place.q[: len(q)])
         if np.max(np.abs(F - before)) < POOR and all(np.max(np.abs(F - other)) > TYPED for _, other in kept):
             kept.append((rest, F))
@@ -157,7 +164,7 @@ def _whole(first: Rest, q: Array) -> Array:
 def is_proved(rest: Rest) -> bool:
     """Whether a box around the rest is proved to hold exactly one zero of Q - Psi_q^T lam and the independent Psi."""
     e = rest.place.equations
-    if e.n_states or e.chart.counted or len(e.q) != len(e.v):
+    if e.n_states or e.chart.counted:
         return False
     chosen = rest.place.rows.independent
     kept = e.with_rows(chosen)
@@ -168,7 +175,9 @@ def is_proved(rest: Rest) -> bool:
     J = rest.place.Psi_q[list(chosen)]
     lam = np.linalg.lstsq(J.T, rest.Q, rcond=None)[0] if len(chosen) else np.zeros(0)
     units = np.append(rest.place.q_scale, (rest.size or 1.0) / rest.tangent.row_scale[list(chosen)])
-    rows = [row for row in (*force, *kept.Psi) if row is not ZERO]
+    turned = [x for c, x in zip(e.coordinates, e.q, strict=True) if len(e.q) != len(e.v) and c.kind == "number"]
+    lengths = [sum((x * x for x in turned[k : k + 4]), ZERO) - 1.0 for k in range(0, len(turned), 4)]
+    rows = [row for row in (*force, *kept.Psi, *lengths) if row is not ZERO]
     seen = set(ordered(rows))  # not how point masses turn
     unknowns = [
         (x, at, unit) for x, at, unit in zip((*e.q, *kept.lam), (*rest.place.q, *lam), units, strict=True) if x in seen
@@ -343,9 +352,12 @@ def search(first: Rest, problem: Problem, rng: np.random.Generator) -> tuple[lis
         raise NumericalStop("all rests of mechanisms with states of first order are not looked for", "no-search")
     search = deflation.Search(at, move, np.full(len(e.v), REACH), AGREEMENT, TYPED)
     tried = last = 0
-    while tried < min(last + STARTS, MOST_STARTS):
+    most = MOST_STARTS
+    while tried < min(last + STARTS, most):
         start = first.place.q if not tried else _whole(first, problem.turn_bodies(rng))
         is_new = search.go_on(start)
         tried += 1
         last = tried if is_new else last
+        if is_new and len(null_space(at(search.solutions[-1])[1])):
+            most = STARTS  # on a curve of rests there are always others
     return [q[:n_p] for q in search.solutions], tried

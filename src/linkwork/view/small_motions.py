@@ -83,6 +83,8 @@ def equilibria_lines(found: Equilibria) -> Lines:
     else:
         lines += [("found by", f"a search from {f.starts} starts, which proves nothing about what was not found")]
         lines += [("", f"since {f.reason} is no polynomial")]
+    if not f.isolated:
+        lines += [("", "some have others beside them, along what no force holds; these are examples")]
     names = [name for name in (f.rests[0].q if f.rests else ()) if name.endswith(".phi")] or list(
         f.rests[0].q if n else ()
     )
