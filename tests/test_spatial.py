@@ -699,6 +699,8 @@ def embedded(model: Model) -> Model | None:
     for driver in model.drivers:
         joint = driver.joint
         if isinstance(joint, Measure):
+            if driver.freedom == "angle":  # points have none in space
+                return None
             ends = bodies[joint.body_i.name], bodies[joint.body_j.name], flat(joint.s_i), flat(joint.s_j)
             measure = SpatialMeasure(joint.name, *ends)
             drivers.append(replace(driver, joint=measure))
