@@ -17,8 +17,7 @@ from linkwork.cli import answer, app
 from linkwork.view.comparison import TABLE, latex_table
 from linkwork.view.page import built
 
-ALL: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-COMMANDS = {name: command for name, command in ALL.items() if command.epilog}
+COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 EXAMPLES = [line for command in COMMANDS.values() for line in command.epilog.split("\n")]
 
 needs_viewer = pytest.mark.skipif(not built(), reason="the viewer is not built: make viewer")

@@ -23,7 +23,7 @@ from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.scene import Figure, Mark, Scene, scene
 from linkwork.view.drawing import _span, drawing, picture_of
-from linkwork.view.outlines import arrow, hull, rounded
+from linkwork.view.outlines import arrow, dashpot, hull, rounded
 from linkwork.view.picture import color, frame_times, still, strip, write_film
 from linkwork.view.poses import Bodies, poses, rotation, scene_of
 from linkwork.view.solids import Solid, silhouette
@@ -495,3 +495,12 @@ def test_neighbouring_bodies_have_different_colours() -> None:
     figure = still(linkwork.simulate(load("four_bar"), t_end=0.01), width=3.0, names=False)
     edges = {tuple(patch.get_edgecolor()) for patch in figure.axes[0].patches}
     assert {to_rgba(color(body)) for body in (1, 2, 3)} <= edges
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.2, 0.4), (0.3, 0.31), (1.0, 5.0)])
+def test_a_piston_stays_in_its_cup(least: float, most: float) -> None:
+    """From the least to the largest distance of the ends of a damper."""
+    _, cup, _, piston = dashpot(0.01, least, most, 0.0)
+    mouth, foot = cup[0][1], cup[1][1]
+    for length in (least, most):
+        assert foot < length + piston[0][1] < mouth

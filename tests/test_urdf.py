@@ -269,6 +269,10 @@ def test_joints_that_mimic_each_other_along_a_chain_start_where_they_follow(tmp_
     np.testing.assert_allclose(motion["theta:B"], motion["theta:A"] + 0.2, atol=1e-9)
     np.testing.assert_allclose(motion["theta:C"], 2 * motion["theta:B"] + 0.2, atol=1e-9)
     assert motion["theta:A"][-1] > 2.0
+    result = tmp_path / "motion.csv"  # the others follow other starts too
+    assert answer(["run", str(tmp_path / "arm.urdf"), "--start", "A=0.7", "--t-end", "0.01", "-o", str(result)]) == 0
+    started = lw.Trajectory.load(result)
+    np.testing.assert_allclose([started[f"theta:{x}"][0] for x in "ABC"], [0.7, 0.9, 2.0], atol=1e-9)
 
 
 def test_limits_become_end_stops_where_they_are_asked_for(tmp_path: Path) -> None:

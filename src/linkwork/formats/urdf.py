@@ -214,6 +214,7 @@ class _Robot:
         self.faults: list[ModelError] = []
         self.notes: list[Note] = []
         self.shapes: dict[str, tuple[float, dict[str, Any]]] = {}  # of a body its largest, with its volume
+        self.couplings: dict[str, dict[str, Any]] = {}
         self.start: dict[str, float] = {}  # of joints that do not start at zero
         self.lines: dict[Keys, int] = {(): robot.line}
         if any(e.tag.startswith("xacro:") for e in robot.children):
@@ -320,6 +321,11 @@ class _Robot:
             "joints": {},
             "forces": {},
         }
+        for name in self.joints:
+            self.attempt(self.add_mimic, self.joints[name])
+        for name in self.joints:
+            self.attempt(self.follow, name)
+        self.tell()
         for link in self.order:
             self.attempt(self.add_link, link, inertia)
         self.tell()
@@ -330,17 +336,11 @@ class _Robot:
             if joint is not None and joint.attributes["type"] not in ("fixed", "floating"):
                 self.attempt(self.add_joint, joint)
         self.tell()
-        for joint in self.joints.values():
-            self.attempt(self.add_mimic, joint)
-        for name in self.joints:
-            self.attempt(self.follow, name)
-        self.tell()
+        self.data["joints"] |= self.couplings
         for text in close:
             self.add_closing(text)
         self.add_shapes()
         self.data["simulation"] = {"t_end": "1 s", "step": "10 ms", "coordinates": "joint"}
-        if self.start:
-            self.data["simulation"]["start"] = self.start
         data = {key: value for key, value in self.data.items() if value != {}}
         return Document(self.robot.file, data, self.lines, notes=tuple(self.notes))
 
@@ -351,7 +351,7 @@ class _Robot:
             self.place[link] = self.within[link]
             return
         parent, origin = joint.attributes["parent"], Frame.read(joint.one("origin"))
-        self.place[link] = self.place[parent] @ origin
+        self.place[link] = self.place[parent] @ origin @ self.moved(joint)
         is_fixed = joint.attributes["type"] == "fixed"
         self.body[link] = self.body[parent] if is_fixed else link
         self.within[link] = self.within[parent] @ origin if is_fixed else Frame.read(None)
@@ -359,6 +359,24 @@ class _Robot:
         body = self.body[link]
         if body != "ground":
             inertia[body] = inertia[body] + own if body in inertia else own
+
+    def axis(self, joint: Element) -> Array:
+        """The unit vector of its axis, in its own frame."""
+        given = joint.one("axis")
+        axis = np.array([1.0, 0.0, 0.0]) if given is None else given.numbers("xyz", 3)
+        if not axis.any():
+            raise (given or joint).error("an axis of no length", "bad-value")
+        return axis / np.linalg.norm(axis)
+
+    def moved(self, joint: Element) -> Frame:
+        """Where a joint at its start puts the frame of its child: A = I + sin(q) u~ + (1 - cos(q)) u~ u~."""
+        if not (q := self.start.get(joint.attributes["name"], 0.0)):
+            return Frame.read(None)
+        u = self.axis(joint)
+        if joint.attributes["type"] == "prismatic":
+            return Frame(q * u, np.eye(3))
+        cross = np.array([[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]])
+        return Frame(np.zeros(3), np.eye(3) + math.sin(q) * cross + (1.0 - math.cos(q)) * cross @ cross)
 
     def add_body(self, body: str, own: Inertia) -> None:
         self.lines["bodies", body] = self.links[body].line
@@ -383,11 +401,7 @@ class _Robot:
     def add_joint(self, joint: Element) -> None:
         name, kind = joint.attributes["name"], joint.attributes["type"]
         parent, child, origin = joint.attributes["parent"], joint.attributes["child"], Frame.read(joint.one("origin"))
-        given = joint.one("axis")
-        axis = np.array([1.0, 0.0, 0.0]) if given is None else given.numbers("xyz", 3)
-        if not axis.any():
-            raise (given or joint).error("an axis of no length", "bad-value")
-        axis = axis / np.linalg.norm(axis)
+        axis = self.axis(joint)
         self.lines["joints", name] = joint.line
         self.data["joints"][name] = {
             "type": TYPES[kind],
@@ -395,6 +409,8 @@ class _Robot:
             "j": self.point(child, name, Frame.read(None)),
             "axis": floats(self.within[parent].A @ origin.A @ axis),
         }
+        if name in self.start and kind != "prismatic":
+            self.data["joints"][name]["angle"] = self.start[name]
         dynamics, limit = joint.one("dynamics"), joint.one("limit")
         if dynamics is not None and kind != "planar":
             damping, friction = (dynamics.number(key, 0.0) for key in ("damping", "friction"))
@@ -440,12 +456,12 @@ class _Robot:
         ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         coupling = {"type": "coupling", "joint": other, "follower": name, "ratio": ratio, "offset": offset}
         self.lines["joints", f"{name}-mimic"] = mimic.line
-        self.data["joints"][f"{name}-mimic"] = coupling
+        self.couplings[f"{name}-mimic"] = coupling
 
     def follow(self, name: str) -> None:
         """Let a joint that follows others, which start at zero, start where they put it."""
         value, factor, chain = 0.0, 1.0, [name]
-        while (mimic := self.data["joints"].get(f"{chain[-1]}-mimic")) is not None:
+        while (mimic := self.couplings.get(f"{chain[-1]}-mimic")) is not None:
             value, factor = value + factor * mimic["offset"], factor * mimic["ratio"]
             if mimic["joint"] in chain:
                 raise self.joints[name].error(f"{' -> '.join([*chain, mimic['joint']])} follow each other", "mimic")

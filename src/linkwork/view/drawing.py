@@ -431,9 +431,9 @@ class _Draughtsman:
                 if "spring" in mark.parts:
                     self._stretch("spring", mark, [coil(self.unit, beside)])
                 if "damper" in mark.parts:
-                    self._stretch("damper", mark, dashpot(self.unit, self._length(mark), -beside))
+                    self._stretch("damper", mark, dashpot(self.unit, *self._lengths(mark), -beside))
                 if mark.parts == ("actuator",):
-                    self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
+                    self._stretch("actuator", mark, dashpot(self.unit, *self._lengths(mark), 0.0))
                 for end in (0, 1):
                     self._spring_end(mark, end)
             case "rotational-spring-damper":
@@ -484,9 +484,11 @@ class _Draughtsman:
                 self._disc(k, spot, radius, self.scene.bodies[k].name)
                 self.own_look.add(k)
 
-    def _length(self, mark: Mark) -> float:
+    def _lengths(self, mark: Mark) -> tuple[float, float]:
+        """The least and the largest distance of its points along the motion."""
         i, j = (self.index[name] for name in mark.bodies[:2])
-        return min(float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen)
+        found = [float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen]
+        return min(found), max(found)
 
     def _spring_end(self, mark: Mark, end: int) -> None:
         k, spot = self.index[mark.bodies[end]], _spot(mark.points[end])
@@ -535,7 +537,7 @@ class _Draughtsman:
         elif freedom == "displacement":
             self._sliding_arrow(mark)
         elif freedom == "distance" and len(mark.points) == 2:
-            self._stretch("actuator", mark, dashpot(self.unit, self._length(mark), 0.0))
+            self._stretch("actuator", mark, dashpot(self.unit, *self._lengths(mark), 0.0))
 
 
 def _discs(mark: Mark) -> list[tuple[int, float]]:

@@ -111,9 +111,10 @@ def coil(unit: float, beside: float) -> list[Point]:
     return [*line, (last, 0.0, beside), (0.94, 0.0, beside), (1.0, 0.0, 0.0)]
 
 
-def dashpot(unit: float, least: float, beside: float) -> list[list[Point]]:
-    """A cup fixed to the first point and a piston fixed to the second, long enough for the least distance."""
-    foot, cup, rod, w = 0.25 * least, 0.62 * least, 0.55 * least, 0.95 * unit
+def dashpot(unit: float, least: float, most: float, beside: float) -> list[list[Point]]:
+    """A cup fixed to the first point and a piston fixed to the second, which stays in it between these distances."""
+    foot, rod, w = 0.2 * least, 0.65 * least, 0.95 * unit
+    cup = max(0.62 * least, most - rod + 0.15 * least)
     return [
         [(0.0, 0.0, 0.0), (0.0, 0.1 * least, beside), (0.0, foot, beside)],
         [(0.0, at, beside + side) for at, side in ((cup, w), (foot, w), (foot, -w), (cup, -w))],
