@@ -72,7 +72,7 @@ def test_reactions_of_redundant_joints_are_told_apart() -> None:
     assert found.q["crank.phi"] == pytest.approx(-1.7583397675971388557, abs=1e-13)
 
 
-WITHOUT = {"dap/cart_c", "dap/cart_c_jc", "dap/cart_d"}  # a motor drives them on
+WITHOUT = {"dap/cart_c", "dap/cart_c_jc", "dap/cart_d", "dc_motor"}  # a motor drives them on
 # The last digits of an angle make this of a contact of 1e11 N/m^1.5.
 STIFF = {"dap/rod": 1e-8, "dap/rod_jc": 1e-8}
 

@@ -120,8 +120,11 @@ class Rest:
         """By what g is measured: the heaviest body lifted by the length of the mechanism, else springs stretched so."""
         lengths = ~self.place.equations.turning
         weight = float(np.diag(self.tangent.M)[lengths].max(initial=0.0)) * self.gravity
+        of_states = self._derivatives.force_q[:, self.tangent.n_p :] * self.tangent.z_scale
         return weight * self.tangent.length or max(
-            self.stiffest, float(np.abs(self.Q * self.tangent.scale).max(initial=0.0))
+            self.stiffest,
+            float(np.abs(self.Q * self.tangent.scale).max(initial=0.0)),
+            float(np.abs(of_states * self.tangent.scale[:, None]).max(initial=0.0)),
         )
 
     @property
