@@ -388,8 +388,8 @@ actuators: {m: {joint: O}}
     assert largest(again["torque:m"] - (1.4 + again["state:z"])) <= 1e-12
 
 
-def test_events_that_set_inputs_are_refused() -> None:
-    """A motion does not say with which of the two values of u it was made."""
+def test_inputs_that_events_set_or_that_are_sampled_are_refused() -> None:
+    """A motion does not say with which values of u it was made."""
     text = """
 linkwork: 1
 ground: {points: {O: [0, 0]}}
@@ -400,8 +400,12 @@ forces: {brake: {type: torque, on: wheel, torque: -u}}
 events: {loose: {when: t - 0.05, action: set, inputs: {u: 0}}}
 actuators: {m: {joint: O}}
 """
-    with pytest.raises(UsageError, match="'loose' would change joints or inputs"):
-        inverse(loads(text), motion=simulate(loads(text), t_end=0.1, step=0.01))
+    sampled = text.replace("value: 0.7", "value: 1 - t, every: 10 ms").replace(
+        "action: set, inputs: {u: 0}", "action: record"
+    )
+    for model, reason in ((text, "'loose' would change joints or inputs"), (sampled, "'u' change while")):
+        with pytest.raises(UsageError, match=reason):
+            inverse(loads(model), motion=simulate(loads(model), t_end=0.1, step=0.01))
 
 
 # Measured positions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -504,6 +504,9 @@ def test_run_takes_inputs(tmp_path: Path, linkwork: Answer) -> None:
     assert formula["final"]["q"]["i"] != by_number["final"]["q"]["i"]
     assert "no input 'v'" in linkwork(*run, "--input", "v=3", code=2)
     assert "is of kind force" in linkwork(*run, "--input", "u=3 N", code=3)
+    for heading, reason in (("t, u [N]", "a table in N, where V"), ("t [m], u", "a table in m, where s")):
+        (tmp_path / "volts.csv").write_text(f"{heading}\n0, 0\n1, 6\n")
+        assert reason in linkwork(*run, "--input", f"u={tmp_path / 'volts.csv'}", code=3)
 
 
 # Sampled inputs, controllers, steps
@@ -614,7 +617,7 @@ def test_samples_and_events_keep_their_order() -> None:
 
 
 def test_controllers_are_refused_with_reason() -> None:
-    def give(**values: float) -> Sequence[Controller]:
+    def give(**values: Any) -> list[Controller]:
         return [Controller("20 ms", lambda t, y: values)]
 
     model = loads(OPEN)
@@ -622,6 +625,9 @@ def test_controllers_are_refused_with_reason() -> None:
         (give(v=1.0), UsageError, "no input 'v'"),
         (give(), UsageError, "input 'u' is left open, and no controller gives it"),
         (give(u=float("nan")), UsageError, "gives input 'u' the value nan at t = 0"),
+        ([Controller("1 ms", lambda t, y: 3.0)], UsageError, "a controller answers 3.0 at t = 0"),  # type: ignore[arg-type,return-value]
+        (give(u="x"), UsageError, "gives input 'u' the value 'x'"),
+        (give(u=1.0) + give(u=2.0), UsageError, "two controllers give values of input 'u'"),
         ([lambda t, y: {}], UsageError, "is no Controller"),
         ([Controller("20 ms", lambda t, y: {"u": y["turnd"]})], KeyError, "turnd"),
         ([Controller("20 ms", lambda t, y: {"u": 1 / (0.5 - (t > 0.3) * 0.5)})], ZeroDivisionError, "division"),
@@ -635,6 +641,8 @@ def test_controllers_are_refused_with_reason() -> None:
         simulate(load("slider_crank"), controllers=give(u=1.0))
     with pytest.raises(UsageError, match="is no time between samples"):
         Controller(0.0, lambda t, y: {})
+    with pytest.raises(UsageError, match="every = None is no time"):
+        Controller(None, lambda t, y: {})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="is no function"):
         Controller("1 ms", {"u": 1.0})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="state 'i' is of first order"):

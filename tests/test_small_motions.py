@@ -209,6 +209,7 @@ def test_a_truss_has_three_rests_until_it_snaps_through(weight: float, count: in
         slope = 2000.0 * (1 - np.hypot(1, 0.3) / np.hypot(1, y) ** 3)
         assert abs(force) < 1e-12 * 2000.0
         assert rest.is_stable == (slope > 0)
+    assert "joint.y" in str(found)  # what tells rests apart
 
 
 WATT = """
@@ -658,6 +659,16 @@ def test_the_critical_spin_of_a_disc_and_of_a_top_are_located() -> None:
     A, C, turning = 0.02 + 1.5 * 0.09, 0.008, 1.5 * G * 0.3
     assert sleeping.value == pytest.approx(np.sqrt(4 * A * turning) / C, rel=1e-12)
     assert (sleeping.kind, sleeping.before, sleeping.after) == ("pair", 2, 0)
+
+
+def test_a_sleigh_with_its_mass_behind_the_blade_turns_round() -> None:
+    """lambda = -m a v/(J + m a^2); it is zero, and no number of 160 digits, where the sleigh changes its way."""
+    found = linearize(load("chaplygin_sleigh"), {"w": 0.0, "v": 1.5}).over("v", [-2.0, -1.0, 0.5, 1.5])
+    assert found.eigenvalues[:, 0] == pytest.approx(-2 * 0.4 * found.values / (0.3 + 2 * 0.4**2), rel=1e-12)
+    (crossing,) = found.crossings
+    assert abs(crossing.value) < 1e-15
+    assert (crossing.before, crossing.after) == (1, 0)
+    assert "v = 0: one" in str(found)
 
 
 def test_an_equilibrium_is_followed_over_a_parameter() -> None:

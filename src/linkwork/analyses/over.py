@@ -2,7 +2,7 @@
 
 From one value to the next eigenvalues are paired so that they move least. Between two values at which the real part of
 one has different signs, or vanishes on one side only, as where two that swing meet and part, the interval is halved,
-with the pairing done anew in each half, until its ends are neighbouring numbers.
+with the pairing done anew in each half, until its ends are neighbouring numbers, or as near by its first width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from linkwork.equations.place import Place
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.records import Printed
-from linkwork.tolerances import AGREEMENT, TYPED
+from linkwork.tolerances import AGREEMENT, EPSILON, TYPED
 
 if TYPE_CHECKING:
     from linkwork.analyses.linearize import Linearization, Reduced
@@ -203,7 +203,8 @@ def _halve(following: Following, zeros: int, a: Point, b: Point, k: int) -> tupl
         return float(np.sign(values[k].real) if flips else _sides(values)[k])
 
     (low, at_low), high = a, b[0]
-    while low < (middle := 0.5 * (low + high)) < high:
+    least = EPSILON * (high - low)  # near zero there are numbers far closer to each other
+    while high - low > least and low < (middle := 0.5 * (low + high)) < high:
         at_middle = paired(at_low, following.spectrum(middle, zeros))
         if side(at_middle) == side(at_low):
             low, at_low = middle, at_middle

@@ -50,7 +50,7 @@ def input_values(model: str, assignments: Sequence[str] | None) -> dict[str, Any
             if len(columns) < 2:
                 raise UsageError(f"--input {name}={value}: a table has two columns, times and values", "bad-input")
             x, y = (column.values.tolist() for column in columns)
-            found[name] = {"x": x, "y": y, "units": [column.unit or "1" for column in columns]}
+            found[name] = {"x": x, "y": y, "units": [column.unit for column in columns]}
     return found
 
 

@@ -249,7 +249,7 @@ class Acted:
         )
         e = self.equations = self.mechanism.equations
         self.asked = of_actuators(e)
-        constant = {x.name for x in model.inputs}.difference(model.functions)  # an input stays as it is given
+        constant = {x.name for x in model.inputs if x.every is None}.difference(model.functions)  # they stay as given
         held = [str(x.value) for x in e.held]
         if names := [name for name in held if not name.startswith(MARK) and name not in constant]:
             message = f"{quoted(names)} change while a mechanism moves, and a motion does not say how"

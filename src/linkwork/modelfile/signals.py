@@ -93,6 +93,11 @@ def _read_input(given: Translation, name: str, entry: schema.InputEntry, read: A
         from linkwork.modelfile.tables import read_table
 
         lookup = read_table(given, value, (*place, "value"))
+        stated = () if lookup is None else ((lookup.unit, "s"), (lookup.of_values, entry.unit))
+        for own, needed in stated:
+            if own and needed and exponents_of(own) != exponents_of(needed):
+                message = f"a table in {own}, where {needed} or its like should be"
+                given.fail((*place, "value"), message, "unit-mismatch", value=own)
         return InputSignal(name, unit, None if lookup is None else lookup.curve.over_time(), every)
     if value is None:
         return InputSignal(name, unit, every=every, is_open=True)

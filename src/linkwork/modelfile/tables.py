@@ -24,10 +24,11 @@ TEXT = "<text>"  # what a model is called that is no file
 
 
 class Lookup(NamedTuple):
-    """A curve with the unit of what it is given, "" if that is not known."""
+    """A curve with the units of what it is given and of what it returns, "" if that is not known."""
 
     curve: Curve
     unit: str
+    of_values: str
 
 
 def read_tables(file: Translation) -> dict[str, Lookup]:
@@ -68,11 +69,11 @@ def _read(file: Translation, entry: TableEntry, place: Keys) -> Lookup:
     stated = entry.units or ("", "")
     if entry.file is None:
         given = zip(("x", "y"), (entry.x or (), entry.y or ()), stated, strict=True)
-        (x, unit), (y, _) = (_read_list(file, values, own, (*place, key)) for key, values, own in given)
+        (x, unit), (y, of_values) = (_read_list(file, values, own, (*place, key)) for key, values, own in given)
     else:
         found = _choose(read_columns(beside(file.document.file, entry.file)), entry)
-        (x, unit), (y, _) = (_read_column(*each) for each in zip(found, stated, strict=True))
-    return Lookup(Curve(x, y, entry.interpolation), unit)
+        (x, unit), (y, of_values) = (_read_column(*each) for each in zip(found, stated, strict=True))
+    return Lookup(Curve(x, y, entry.interpolation), unit, of_values)
 
 
 def _read_list(file: Translation, given: Sequence[Any], unit: str, place: Keys) -> tuple[tuple[float, ...], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class Controller:
         if not callable(self.call):
             message = f"call = {self.call!r} is no function of the time and the outputs"
             raise UsageError(f"{message}; a formula is an input with 'every' in the model", "bad-controller")
-        if not 0.0 < self.period < np.inf:
+        if self.every is None or not 0.0 < self.period < np.inf:
             raise UsageError(f"every = {self.every!r} is no time between samples; write '1 ms'", "bad-controller")
 
     @property
@@ -86,21 +87,26 @@ class Asking:
         self.inputs = [*e.outputs.get("inputs", {})]
         held = {x: system.held.start + k for k, x in enumerate(e.held) if x not in sampled}
         self.places = {name: held[symbol(name)] for name in self.inputs if symbol(name) in held}
-        self.answered: set[str] = set()
+        self.answered: dict[str, int] = {}  # inputs, and the controllers that give them
 
     def __call__(self, x: Array, signals: Array, due: Array, p: Array) -> None:
         t, *y = x[: self.n_x].tolist()
         known = dict(zip(self.names, [*signals.tolist(), *y], strict=True))
-        for call, ticks in zip(self.calls, due[self.first :].tolist(), strict=True):
+        for k, (call, ticks) in enumerate(zip(self.calls, due[self.first :].tolist(), strict=True)):
             if ticks:
-                for name, value in call(t, known).items():
+                answer = call(t, known)
+                if not isinstance(answer, Mapping):
+                    message = f"a controller answers {answer!r:.60} at t = {t:.6g}"
+                    raise UsageError(f'{message}; return values of inputs, as {{"u": 3.0}}', "bad-controller")
+                for name, value in answer.items():
                     if name not in self.places:
                         self.refuse(name)
-                    if not isfinite(value):
-                        message = f"a controller gives input '{name}' the value {value} at t = {t:.6g}"
+                    if not isinstance(value, Real) or not isfinite(value):
+                        message = f"a controller gives input '{name}' the value {value!r:.60} at t = {t:.6g}"
                         raise UsageError(message, "bad-input")
+                    if self.answered.setdefault(name, k) != k:
+                        raise UsageError(f"two controllers give values of input '{name}'", "bad-controller")
                     p[self.places[name]] = value
-                    self.answered.add(name)
 
     def refuse(self, name: str) -> None:
         if name in self.inputs:

@@ -17,7 +17,7 @@ from linkwork.analyses.linearize import Linearization, Mode
 from linkwork.analyses.over import Family
 from linkwork.errors import MOST_NAMED, UsageError, check_extra
 from linkwork.files import whole, write_text
-from linkwork.tolerances import SIZABLE, TYPED
+from linkwork.tolerances import AGREEMENT, SIZABLE, TYPED
 from linkwork.view import page
 from linkwork.view.markup import document, svg, table, text
 from linkwork.view.modes import draw_positions
@@ -85,9 +85,10 @@ def equilibria_lines(found: Equilibria) -> Lines:
         lines += [("", f"since {f.reason} is no polynomial")]
     if not f.isolated:
         lines += [("", "some have others beside them, along what no force holds; these are examples")]
-    names = [name for name in (f.rests[0].q if f.rests else ()) if name.endswith(".phi")] or list(
-        f.rests[0].q if n else ()
-    )
+    every = list(f.rests[0].q) if n else []
+    angles = [name for name in every if name.endswith(".phi")]
+    others = [name for name in every if max(abs(rest.q[name] - f.rests[0].q[name]) for rest in f.rests) > AGREEMENT]
+    names = angles if not set(angles).isdisjoint(others) else others or every
     for k, (rest, yes) in enumerate(zip(f.rests, f.certified, strict=True), start=1):
         shown = without_rounding(rest.q)
         where = ", ".join(f"{name} {shown[name]:.8g}" for name in names[:MOST_NAMED])
@@ -149,7 +150,8 @@ def family_lines(found: Family) -> Lines:
         what = "a pair swinging" if crossing.kind == "pair" else "one, or two that meet,"
         how = f"with {crossing.eigenvalue.imag:.10g} rad/s" if crossing.kind == "pair" else "at zero"
         counts = f"{crossing.before} grow below, {crossing.after} above"
-        lines.append(("crossing", f"{p} = {crossing.value:.14g}: {what} {how}; {counts}"))
+        value = without_rounding({p: crossing.value, "grid": float(np.abs(f.values).max())})[p]
+        lines.append(("crossing", f"{p} = {value:.14g}: {what} {how}; {counts}"))
     stable, edges = f.stable, np.flatnonzero(np.diff(f.stable.astype(int))) + 1
     parts = [part for part in np.split(np.arange(len(stable)), edges) if stable[part[0]]]
     spans = ", ".join(f"{f.values[part[0]]:.6g} to {f.values[part[-1]]:.6g}" for part in parts)
