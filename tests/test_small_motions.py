@@ -141,6 +141,13 @@ def test_forces_that_vanish_at_rest_decide_too(arm: str, disc: str, stability: s
     assert (linearize(model).eigenvalues.real.max() > 1e-3) == (stability == "unstable")
 
 
+def test_a_motor_that_is_switched_on_has_no_rest() -> None:
+    """No force has a size where the current starts, but its rate has: K i = 0 and R i = u have no solution."""
+    with pytest.raises(NumericalStop, match=r"no equilibrium is found from here: .* move 'rotor' turning"):
+        equilibrium(load("dc_motor"))
+    assert equilibrium(load("dc_motor"), {"u": 0.0}).stability == "stable"
+
+
 def test_what_sticks_rests_in_a_range() -> None:
     """A block of 2 kg on a spring of 50 N/m sticks wherever |k x| <= mu m g."""
     found = equilibrium(load("stick_slip_belt"), {"v": 0.0})

@@ -95,7 +95,7 @@ class Rest:
         by, n_p, z = self._derivatives, self.tangent.n_p, self.tangent.z_scale
         along = by.N[:n_p] @ self.Z
         slopes = np.hstack([by.rate_q[n_p:, :n_p] @ along, by.rate_q[n_p:, n_p:] * z])
-        by_slope = self.size / np.maximum(np.abs(slopes).max(axis=1, initial=0.0), TINY)
+        by_slope = (self.size or 1.0) / np.maximum(np.abs(slopes).max(axis=1, initial=0.0), TINY)
         forces = np.hstack([self.K, -self.Z.T @ by.force_q[:, n_p:] * z])
         return np.vstack([forces, -slopes * by_slope[:, None]]), np.append(self.g, by.qd[n_p:] * by_slope)
 
