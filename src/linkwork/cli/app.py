@@ -16,7 +16,8 @@ from linkwork.cli import completion
 
 app = typer.Typer(
     help="Multibody dynamics of mechanisms. A MODEL is a model file, or a name from `linkwork list`.",
-    epilog="Exit codes: 0 done, 2 usage error, 3 model error, 4 numerical stop, 70 fault of linkwork, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 usage error, 3 model error, 4 numerical stop, 5 partly done, 70 fault of linkwork, "
+    "130 interrupted.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
