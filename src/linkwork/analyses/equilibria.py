@@ -122,6 +122,8 @@ def equilibria(
         places, starts = search(first, problem, rng)
     found = distinct(first, problem, places)
     found.sort(key=lambda rest: (rest.potential.V, *rest.place.q.tolist()))
+    # Of real ends that are singular it is not known how many rests they are, as beside a fold.
+    told_apart = len(found) == len(places) and all(s.regular for s in ends.isolated if s.is_real)
     moving = any(s.dimension for s in ends.solutions)
     return Equilibria(
         mechanism.model.name,
@@ -129,7 +131,7 @@ def equilibria(
         tuple(map(is_proved, found)),
         "multi-start" if reason else "homotopy",
         reason,
-        not reason and ends.complete and not ends.doubtful and not moving,
+        not reason and ends.complete and told_apart and not ends.doubtful and not moving,
         ends.paths,
         len(ends.isolated),
         ends.lost,

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from linkwork.analyses.variation import Code, Derivatives, Tangent
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
 from linkwork.errors import ModelError, NumericalStop
-from linkwork.expressions.evaluation import evaluate
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import RANK_TOLERANCE, TINY
@@ -270,6 +271,7 @@ class Equilibrium(Printed):
     friction: tuple[str, ...]  # what sticks, and holds it nearby too
     range: Range | None  # in which it then rests, where it has one freedom
     steady: tuple[str, ...] = ()  # coordinates that have a rate, of a steady motion
+    follows_time: bool = False  # whether forces depend on the time: then they are those of t = 0
 
     @property
     def is_stable(self) -> bool:
@@ -357,6 +359,7 @@ def describe(mechanism: Mechanism, rest: Rest) -> Equilibrium:
         rest.has_potential,
         tuple(x.name for x in rubbing(mechanism) if not e.parameters[x.mode]),
         find_range(mechanism, rest),
+        follows_time=TIME in ordered(e.Q),
     )
 
 

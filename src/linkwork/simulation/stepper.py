@@ -91,8 +91,13 @@ class Stepper:
         end = t + dt
         if not t < end < math.inf:
             raise UsageError(f"dt = {dt!r} is no time by which t = {t:g} can be advanced", "bad-value")
+        if len(state) != len(self._first):
+            raise UsageError(f"the state has {len(state)} numbers, not {len(self._first)}; see names", "wrong-size")
+        if np.size(u) not in (0, len(self.inputs)):
+            raise UsageError(f"u has {np.size(u)} values, and the inputs are {len(self.inputs)}", "wrong-size")
         self._held_p[:] = state[self._held]
-        self._p[self._u] = u
+        if np.size(u):
+            self._p[self._u] = u
         self._x[0], self._x[self._y] = t, state[self._y]
         loop.times[0], loop.times[1], at.t_end, at.row = t, end, end, 1
         at.started = at.signed = False

@@ -48,6 +48,7 @@ def equilibrium_lines(found: Equilibrium) -> Lines:
     what = "steady motion" if f.steady else "equilibrium"
     lines = [("model", f.name), (what, f"{f.stability}, {STABILITIES[f.stability]}")]
     lines += [("", f"with the rates of {', '.join(f.steady)} at the start")] if f.steady else []
+    lines += [("", "forces that depend on the time are those of t = 0")] if f.follows_time else []
     of = "what gravity and speed make" if f.steady else "the weights"
     lines += [("residual", f"{f.residual:.1e} of {of}; joints closed to {f.gap:.1e}")]
     if f.stiffness:
