@@ -630,3 +630,25 @@ simulation: {t_end: 1, step: 0.25, rate: {flap.wz: 1}}
     assert body["flap.e0"][0] == pytest.approx(-0.6)
     for name in names:
         np.testing.assert_allclose(joint[name], body[name], atol=1e-8)
+
+
+def test_arms_run_from_the_joint_also_where_its_body_j_is_the_ground(rng: Random) -> None:
+    """Of the double A-arm, whose joints Q and O carry body i: to mass centres, and to the cut B on its two sides."""
+    model = load("dap/double_a_arm")
+    listing, e = write_down(model, "lagrange", coordinates="joint"), prepare(model, "joint").equations
+    state = rng.uniform(0.2, 1.2, 3 * len(e.q)).tolist()
+    known = {**e.parameters, **dict(zip((*e.q, *e.v, *e.a), state, strict=True))}
+    outputs = {**e.outputs["q"], **e.outputs["points"]}
+    at = dict(zip(outputs, evaluate([y.expression for y in outputs.values()], known), strict=True))
+    arms = dict(zip(map(str, listing.arms), evaluate(listing.arms.values(), known), strict=True))
+    ways = {
+        "lower_arm.Q": ("lower_arm", "lower_arm.Q1"),
+        "knuckle.Q": ("knuckle", "lower_arm.Q1"),
+        "knuckle.A": ("knuckle", "knuckle.A2"),
+        "upper_arm.O": ("upper_arm", "upper_arm.O3"),
+        "B.Q": ("knuckle.B2", "lower_arm.Q1"),
+        "B.A": ("knuckle.B2", "knuckle.A2"),
+        "B.O": ("upper_arm.B3", "upper_arm.O3"),
+    }
+    expected = {f"d_{x} {arm}": at[f"{to}.{x}"] - at[f"{start}.{x}"] for arm, (to, start) in ways.items() for x in "xy"}
+    assert arms == pytest.approx(expected, abs=1e-12)

@@ -60,16 +60,18 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
                 arms[f"{axis} {what}.{e.v_names[k]}",] = x
         matrix |= {(i, k): -sign * shown["y"], (i + 1, k): sign * shown["x"]}
 
+    turns = dict[int, float]()  # 1, or -1 of a joint whose body j carries body i
     for number, body in enumerate(dict.fromkeys(c.owner for c in e.chart.body.velocities)):
         for k in range(len(e.v)):
-            if B.get((3 * number + 2, k)) is ONE:
-                name(B, 3 * number, k, body, 1.0)
+            if (turn := B.get((3 * number + 2, k))) in (ONE, -ONE):
+                turns[k] = 1.0 if turn is ONE else -1.0
+                name(B, 3 * number, k, body, turns[k])
     joints = {joint for _, joint in e.chart.carriers.values()}
     for i, row in enumerate(e.rows[:-1]):
         if row.part == "x" and e.rows[i + 1].part == "y" and row.element not in joints:
             for k, c in enumerate(e.velocities):
                 if c.kind == "angle" and ((i, k) in C or (i + 1, k) in C) and len(sides := _sides(e, row, k)) == 1:
-                    name(C, i, k, row.element, sides[0])
+                    name(C, i, k, row.element, sides[0] * turns.get(k, 1.0))
     return B, C, arms
 
 
