@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -245,10 +246,12 @@ def test_a_run_that_does_not_pass_a_singular_position_says_so() -> None:
     assert stopped.value.code == "too-many-steps"
 
 
-def flat_at(t: float, step: float) -> tuple[Model, float]:
+def flat_at(t: float, step: float, kicks: Sequence[float] = (), released: float = 0.0) -> tuple[Model, float]:
     """A parallelogram whose bars are in line at t, turning at 7 rad/s; and its angular acceleration there.
 
     (J_1 + J_3 + (m_1 + m_3) r^2/4 + m_2 r^2) alpha = -g (m_1/2 + m_2 + m_3/2) r cos phi - c omega
+
+    Its crank is sped up by 1.5 rad/s by each kick, and its rocker loses its hinge when it is released.
     """
     r, d, (m_1, m_2, m_3), c = 0.3, 0.5, (0.4, 1.3, 0.7), 0.3
     inertia, weight = 0.01 + 0.02 + (m_1 + m_3) * r * r / 4 + m_2 * r * r, 9.81 * r * (m_1 / 2 + m_2 + m_3 / 2)
@@ -256,7 +259,11 @@ def flat_at(t: float, step: float) -> tuple[Model, float]:
     def rates(_: float, y: np.ndarray) -> list[float]:
         return [y[1], -(weight * math.cos(y[0]) + c * y[1]) / inertia]
 
-    phi, omega = solve_ivp(rates, (0, -t), [0.0, 7.0], rtol=1e-13, atol=1e-14, method="DOP853").y[:, -1].tolist()
+    state, since = np.array([0.0, 7.0]), t
+    for until in [*sorted((kick for kick in kicks if kick < t), reverse=True), 0.0]:
+        state = solve_ivp(rates, (since, until), state, rtol=1e-13, atol=1e-14, method="DOP853").y[:, -1]
+        state, since = state - [0.0, 1.5 if until else 0.0], until
+    phi, omega = state.tolist()
     x, y = r * math.cos(phi), r * math.sin(phi)
     text = f"""
 linkwork: 1
@@ -278,6 +285,10 @@ joints:
 forces: {{T: {{type: torque, on: crank, torque: "-{c}*crank.omega"}}}}
 simulation: {{t_end: {2 * t}, step: {step}, rtol: 1.0e-9}}
 """
+    faster = "action: set, velocities: {crank.omega: crank.omega + 1.5}"
+    events = [f"  kick{k}: {{when: t - {kick}, {faster}}}\n" for k, kick in enumerate(kicks)]
+    events += [f"  release: {{when: t - {released}, action: set, release: [C]}}\n"] * bool(released)
+    text += "events:\n" * bool(events) + "".join(events)
     return loads(text), rates(0.0, np.array([0.0, 7.0]))[1]
 
 
@@ -304,3 +315,37 @@ def test_a_row_in_a_singular_position_has_the_limits_from_both_sides(
     for name in ("reaction:B.x", "reaction:B.y"):
         near, far = (0.5 * (fine[name][200 - j] + fine[name][200 + j]) for j in (3, 6))
         assert motion[name][k] == pytest.approx((4.0 * near - far) / 3.0, rel=1e-4)
+
+
+BESIDE = {
+    "a kick long before": ([0.1], 0.0),
+    "one shortly before": ([0.198], 0.0),
+    "one just behind": ([0.2005], 0.0),
+    "a joint released behind": ([], 0.3),
+    "both": ([0.1], 0.3),
+}
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.parametrize("step", [0.2, 0.1, 0.001])
+@pytest.mark.parametrize("case", BESIDE)
+@pytest.mark.diagonal
+def test_a_row_in_a_singular_position_is_right_beside_events(coordinates: str, step: float, case: str) -> None:
+    """Whatever happens before or behind: the angular acceleration is that of the one-freedom equation."""
+    model, alpha = flat_at(0.2, step, *BESIDE[case])
+    motion = simulate(model, coordinates=coordinates)
+    k = round(0.2 / step)
+    assert motion.t[k] == pytest.approx(0.2, abs=1e-15)
+    assert [x.t for x in motion.info.singular_positions][:1] == pytest.approx([0.2], abs=1e-7)
+    for body in ("crank", "rocker"):
+        assert motion[f"{body}.alpha"][k] == pytest.approx(alpha, rel=1e-6)
+    assert motion["coupler.alpha"][k] == pytest.approx(0.0, abs=1e-5)
+    assert not any("[singular-row]" in note for note in motion.info.notes)
+
+
+def test_a_row_in_a_singular_position_between_two_events_is_told() -> None:
+    """From 2 ms before to 2 ms behind is too short a way to continue accelerations along it."""
+    motion = simulate(flat_at(0.2, 0.1, [0.198, 0.202])[0])
+    assert next(note for note in motion.info.notes if "[singular-row]" in note).startswith(
+        "accelerations and reactions at t = 0.2 "
+    )

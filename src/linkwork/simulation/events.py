@@ -96,6 +96,15 @@ class Happening:
     v_after: Array
 
 
+class Stretch(NamedTuple):
+    """A state from which the motion went on, and the part of which it is; Python was asked about nothing behind it."""
+
+    t: float
+    y: Array  # q, v, work
+    held: Array
+    part: int
+
+
 class Until(NamedTuple):
     """How far a motion is noted completely: who interrupts it has this much of it."""
 
@@ -114,6 +123,7 @@ class Course:
     is_resumed: bool = False  # after which nothing happens because a run begins
     happenings: list[Happening] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)  # what rows are evaluated with
+    stretches: list[Stretch] = field(default_factory=list)
     ended_by: Reason = FINISHED  # the event that ends the run
     stopped: Reason | None = None  # why it could not go on
     close: Counter[str] = field(default_factory=Counter)  # events that followed each other closely until now
@@ -136,6 +146,7 @@ class Course:
         self.motion.set_off(settings, times, y, max_steps)
         self.tell_asks()
         self.parts.append(self.motion.part(0))
+        self.stretches.append(Stretch(float(times[0]), y.copy(), self.motion.held.copy(), 0))
 
     def note_piece(self) -> None:
         """All until now is noted."""
@@ -184,8 +195,11 @@ class Course:
         if self.level:
             sides = moment.sides[: len(self.motion.system.equations.events)]
             self.go_on(self.level, t, y, sides if t == moment.t else -sides)  # or before them
-        if self.level >= Level.PROBLEM:
-            self.parts.append(self.motion.part(state.at.row))
+            if self.level >= Level.PROBLEM:
+                self.parts.append(self.motion.part(state.at.row))
+            self.stretches.append(
+                Stretch(t, y[: self.motion.n + N_WORK].copy(), self.motion.held.copy(), len(self.parts) - 1)
+            )
         return True
 
     @kept

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 SINGULAR = 1e-4  # of the largest on the motion: a root of the determinant that may be zero, rows being interpolated
 VANISHED = 1e-2  # of what it is at the rows around: a singular value that is zero
-GRID = np.linspace(0.0, 1.0, 9)
+GRID = np.maximum(np.linspace(-1.0, 1.0, 9), 0.0)  # from a time to the end of the interval around it
 NEAR = 1e-2  # of the largest on the motion: a smallest singular value that is worth a note
 NARROWINGS = 8  # times, each to a quarter
 
@@ -36,7 +36,7 @@ def find_singular(
     system: System, p: Array, start: Place, t: Array, q: Array, qd: Array, log_det: Array
 ) -> list[Passed]:
     """The singular positions on the motion with these rows, as far as the rows are close enough to show them."""
-    if system.m == 0 or len(t) < 3:
+    if system.m == 0 or len(t) < 2:
         return []
     lowest, highest = float(log_det.min()), float(log_det.max())
     if not math.isfinite(highest - lowest) or 3.0 * math.exp(0.5 * (lowest - highest)) > 2.0 + SINGULAR:
@@ -61,7 +61,7 @@ def find_singular(
     for _ in range(NARROWINGS):
         if not len(times):
             return []
-        grid = low[:, None] + (high - low)[:, None] * GRID
+        grid = times[:, None] + (low - times)[:, None] * GRID[::-1] + (high - times)[:, None] * GRID
         found = root_of_det(grid.ravel()).reshape(grid.shape)
         each, best = np.arange(len(grid)), np.argmin(found, axis=1)
         left, right = np.maximum(best - 1, 0), np.minimum(best + 1, len(GRID) - 1)

@@ -88,11 +88,8 @@ class Part(NamedTuple):
     """What rows of a motion are evaluated with, from one of them on."""
 
     first: int
-    system: System
-    dynamics: NativeFunction
-    p: Array
-    exact: Array
-    place: Place
+    form: Form
+    measured: Measured  # with p of its own
 
 
 @dataclass(eq=False)
@@ -330,7 +327,7 @@ class Motion:
 
     def part(self, first: int) -> Part:
         """What rows are evaluated with from this one on."""
-        return Part(first, self.system, self.form.dynamics, self.p.copy(), self.measured.exact, self.measured.place)
+        return Part(first, self.form, self.measured._replace(p=self.p.copy()))
 
 
 def implicit_of(mechanism: Mechanism, how: Choice, metric: Metric) -> str:

@@ -29,8 +29,8 @@ from linkwork.simulation.outputs import find_contradiction, split_columns, traje
 from linkwork.simulation.passages import find_singular, note_near
 from linkwork.simulation.passing import pass_smoothly
 from linkwork.simulation.problem import Motion
-from linkwork.simulation.rows import evaluate_motion, report_rows
-from linkwork.start.singular import MOST_TOLD, name_positions, note_singular
+from linkwork.simulation.rows import evaluate_motion, known_states, report_rows
+from linkwork.start.singular import MOST_TOLD, Passed, name_positions, note_singular
 from linkwork.trajectory import Run, Trajectory
 
 Array = NDArray[np.float64]
@@ -79,18 +79,17 @@ def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory
     """The trajectory of a motion."""
     motion, state, until, parts = course.motion, course.motion.state, course.until, course.parts
     at = evaluate_motion(course)
-    t, rows, held, spans, x, qd, found, taken = at
+    t, rows, held, spans, x, _, found, taken = at
     assert until is not None
     s, n_q, n = motion.system, motion.system.n_q, motion.n
-    q, passed, first = x[:, 1 : 1 + n_q], [], 0
-    for _, alike in groupby(zip(parts, spans, strict=True), key=lambda part: part[0].place.is_open.tobytes()):
-        *_, (part, span) = alike  # the same joints hold
-        k = slice(first, span.stop)
-        passed += find_singular(part.system, part.exact, part.place, t[k], q[k], qd[k], found.log_det[k])
-        first = span.stop
-    is_driven = info.analysis == "kinematics"
+    q, passed = x[:, 1 : 1 + n_q], list[Passed]()
+    for _, alike in groupby(range(len(parts)), key=lambda k: parts[k].measured.place.is_open.tobytes()):
+        k = [*alike]  # the same joints hold
+        place, _, exact, _ = parts[k[-1]].measured
+        passed += find_singular(parts[k[-1]].form.system, exact, place, *known_states(course, at, k))
+    is_driven, left = info.analysis == "kinematics", list[float]()
     if passed:
-        passed = pass_smoothly(motion, passed, at, is_driven)
+        passed, left = pass_smoothly(course, passed, at, is_driven)
         found = report_rows(parts, spans, x, held)
     singular = name_positions(s.equations.rows, passed)
     near = note_near(motion.start.place, t, q, found.log_det, passed)
@@ -106,7 +105,7 @@ def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory
         evaluation_s=taken / len(rows),
         switches=state.switches,
         impact_loss=course.lost,
-        final_dof=s.n_v - parts[-1].place.rank.rank - s.equations.chart.unseen,
+        final_dof=s.n_v - parts[-1].measured.place.rank.rank - s.equations.chart.unseen,
         constraint_error_position=float(state.at.residuals[1]),
         constraint_error_velocity=float(state.at.residuals[2]),
         singular_positions=singular,
@@ -116,6 +115,7 @@ def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory
             *note_methods(course.methods, s),
             *note_singular(singular, is_driven, "" if kept else motion.how.stabilization),
             *(islice(near, MOST_TOLD) if is_driven and status != "stopped" else ()),
+            *(Note("singular-row", t=row) for row in left[:MOST_TOLD]),
             *note_grazes(s, state),
             *note_blur(s, state),
             *note_open(state),

@@ -23,18 +23,18 @@ Array = NDArray[np.float64]
 
 def evaluate_rates(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Array]:
     """(t, q, v, a, lam) and qd at these states; `held` is what events have changed until then."""
-    s, (n_rows, ny) = part.system, rows.shape
+    s, (n_rows, ny), p = part.form.system, rows.shape, part.measured.p.copy()
     x, qd = np.empty((n_rows, 1 + s.n_q + 2 * s.n_v + s.m)), np.empty((n_rows, s.n_q))
-    scratch = np.empty(size_of(rates, ny, s.m) + part.dynamics.work)
+    scratch = np.empty(size_of(rates, ny, s.m) + part.form.dynamics.work)
     x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = t, rows[:, : s.n_q + s.n_v]  # memory that is new takes longer
-    fill_dynamics(n_rows, ny, held.shape[1], held, part.p.copy(), x, qd, scratch)
+    fill_dynamics(n_rows, ny, held.shape[1], held, p, x, qd, scratch)
     raise_pending()
     return x, qd
 
 
 def report_rows(parts: Sequence[Part], spans: Sequence[slice], x: Array, held: Array) -> Report:
     """What is reported at rows (t, q, v, a, lam), of each part of a course by what held then."""
-    found = [report(part.system, part.exact, x[k], held[k]) for part, k in zip(parts, spans, strict=True)]
+    found = [report(part.form.system, part.measured.exact, x[k], held[k]) for part, k in zip(parts, spans, strict=True)]
     return found[0] if len(found) == 1 else Report(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -71,3 +71,19 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
     taken = thread_time() - since
     x, qd = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
     return Evaluated(t, rows, held, spans, x, qd, report_rows(course.parts, spans, x, held), taken)
+
+
+def known_states(course: Course, at: Evaluated, parts: Sequence[int]) -> tuple[Array, Array, Array, Array]:
+    """Times, positions, their rates and log det of what is known of these parts: rows, and starts of stretches."""
+    rows = slice(at.spans[parts[0]].start, at.spans[parts[-1]].stop)
+    n_q, part = course.motion.system.n_q, course.parts[parts[-1]]
+    known = at.t[rows], at.x[rows, 1 : 1 + n_q], at.qd[rows], at.found.log_det[rows]
+    starts = [x for x in course.stretches if parts[0] <= x.part <= parts[-1] and x.t not in known[0]]
+    if not starts:
+        return known
+    t, y, held = (np.array(x) for x in zip(*((x.t, x.y, x.held) for x in starts), strict=True))
+    x, qd = evaluate_rates(part, t, y, held)
+    more = t, x[:, 1 : 1 + n_q], qd, report(part.form.system, part.measured.exact, x, held).log_det
+    order = np.argsort(np.append(known[0], t), kind="stable")
+    t, q, qd, log_det = (np.concatenate(both)[order] for both in zip(known, more, strict=True))
+    return t, q, qd, log_det

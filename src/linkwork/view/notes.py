@@ -264,6 +264,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "near-singular": "the path comes near a singular position about t = {t:.6g}: the smallest singular value falls to "
     "{part:.1e} of what it is elsewhere",
     "singular-position": _singular_position,
+    "singular-row": "accelerations and reactions at t = {t:.6g} have no digit: the position is singular, and something "
+    "happens or switches too near to it to continue them",
     "stiff": _stiff,
     "atol-size": "the largest change of a {what} is {ratio:.2g} times its absolute tolerance; an atol below {atol:g} "
     "would resolve this motion",
