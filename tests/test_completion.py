@@ -327,6 +327,61 @@ def test_a_double_pendulum_in_points_has_its_motion_and_its_rest(unknowns: str, 
     assert len(general.solved) == 6
 
 
+FOUR_BAR = """linkwork: 1
+name: four-bar
+unknowns: [x1, y1, x2, y2, lam1, lam2, lam3]
+parameters: {g: 9.81, m1: 1.5, m2: 2, L1: 1, L2: 2, L3: 1.5, d: 2}
+equations:
+  a: m1*x1_dd + lam1*x1 - lam2*(x2 - x1) = 0
+  b: m1*y1_dd + lam1*y1 - lam2*(y2 - y1) = -m1*g
+  c: m2*x2_dd + lam2*(x2 - x1) + lam3*(x2 - d) = 0
+  d: m2*y2_dd + lam2*(y2 - y1) + lam3*y2 = -m2*g
+  e: x1^2 + y1^2 = L1^2
+  f: (x2 - x1)^2 + (y2 - y1)^2 = L2^2
+  h: (x2 - d)^2 + y2^2 = L3^2
+"""
+
+
+def test_the_general_case_stands_first_though_it_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A four-bar in points: its constraints hold of a closed one in motion, those of rates not of another."""
+    from linkwork.lecture.system import involutive
+    from linkwork.modelfile.system import read_system
+
+    monkeypatch.setattr(completion, "MOST_TAKEN", 15)
+    (tmp_path / "four_bar.yaml").write_text(FOUR_BAR)
+    system = read_system(tmp_path / "four_bar.yaml")
+    assert system is not None
+    taken = list[float]()
+    found = involutive(system, True, lambda fraction, _: taken.append(fraction))
+    assert taken == sorted(taken)
+    assert found.cases is not None
+    general, *special = found.cases
+    assert (general.freedoms, general.zero, general.left, general.arbitrary) == (2, (), (), ())
+    assert special
+    assert all(case.zero for case in special)
+    a = np.array([np.cos(1.1), np.sin(1.1)])
+    to_d = np.array([2.0, 0.0]) - a
+    far = np.linalg.norm(to_d)
+    along = (far**2 + 4 - 2.25) / (2 * far)
+    b = a + along * to_d / far + np.sqrt(4 - along**2) * np.array([-to_d[1], to_d[0]]) / far
+    va = 1.7 * np.array([-a[1], a[0]])
+    vb = np.linalg.solve(np.array([b - a, b - [2, 0]]), [(b - a) @ va, 0.0])
+    numbers = dict(zip(system.unknowns[:4], (*a, *b), strict=True)) | {symbol(k): v for k, v in PARAMETERS.items()}
+    rates = dict(zip(map(rate_of, system.unknowns[:4]), (*va, *vb), strict=True))
+    np.testing.assert_allclose(evaluate(general.constraints, {**numbers, **rates}), 0, atol=1e-13)
+    rates[rate_of(symbol("y2"))] += 0.1
+    assert np.count_nonzero(np.abs(evaluate(general.constraints, {**numbers, **rates})) > 0.01) == 2
+    assert answer(["equations", str(tmp_path / "four_bar.yaml"), "--form", "rif", "--cases"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"case 1 of \d+\n  while det A != 0\n    x1_dd = \(A\^-1 b\)\[1\]", said)
+    assert "cases only the conditions are given: sums of more than 20 terms are not multiplied out, and no more" in said
+
+
+PARAMETERS = {"g": 9.81, "m1": 1.5, "m2": 2.0, "L1": 1.0, "L2": 2.0, "L3": 1.5, "d": 2.0}
+
+
 def test_an_angle_that_can_only_rest_has_no_condition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """sin(th) = 1/2: that th' vanishes follows and sets no case apart."""
     th = symbol("th")

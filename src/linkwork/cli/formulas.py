@@ -159,12 +159,13 @@ def _write_system(system: System, form: str, to: str, cases: bool, output: Path 
     """A system in reduced involutive form: implicit where its structure shows it, else by its cases."""
     from linkwork.files import write_text
     from linkwork.lecture.system import involutive
-    from linkwork.view.report import as_json
+    from linkwork.view.report import as_json, progress
     from linkwork.view.system import as_dict, as_text
 
     if form != "rif" or to != "text":
         raise UsageError("of a system of equations there is --form rif, as text", "no-effect")
-    found = involutive(system, cases)
+    with progress(system.name, "eliminating") as taken:
+        found = involutive(system, cases, taken)
     text = as_text(found)
     if output is not None:
         write_text(output, text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from linkwork.errors import ModelError
+from linkwork.expressions.graph import symbol
 from linkwork.modelfile.system import System
 from linkwork.symbolic.completion import Case, complete
 from linkwork.symbolic.involutive import InvolutiveForm, involutive_form
@@ -22,8 +24,8 @@ class Involutive(NamedTuple):
     cases: list[Case] | None
 
 
-def involutive(system: System, cases: bool = False) -> Involutive:
-    """The system in reduced involutive form; by its cases where these are asked for or nothing else will do."""
+def involutive(system: System, cases: bool = False, progress: Callable[[float, str], None] | None = None) -> Involutive:
+    """Bring a system to reduced involutive form; by its cases where these are asked for or nothing else will do."""
     form, refusal = None, ""
     try:
         form = involutive_form([*system.equations.values()], system.unknowns, [*system.equations])
@@ -31,5 +33,20 @@ def involutive(system: System, cases: bool = False) -> Involutive:
         if error.code not in BEYOND:
             raise
         refusal = error.message
-    found = complete([*system.equations.values()], system.unknowns, system.values) if cases or form is None else None
+    found = None
+    if cases or form is None:
+        found = complete([*system.equations.values()], system.unknowns, system.values, progress)
+    if found and form is not None:
+        found = _general_first(form, found)
     return Involutive(system, form, refusal, found)
+
+
+def _general_first(form: InvolutiveForm, cases: list[Case]) -> list[Case]:
+    """The cases behind the general one, in which no pivot vanishes; where it could not be solved, it is implicit."""
+    general = [case for case in cases if not case.zero]
+    special = [case for case in cases if case.zero]
+    if not general or any(case.left for case in general):
+        solved = {leader: symbol(f"(A^-1 b)[{k}]") for k, leader in enumerate(form.r, 1)}
+        N, numbers, free = tuple(form.constraints.values()), cases[0].numbers, form.structure.freedoms
+        general = [Case(form.x, solved, N, (symbol("det A"),), (), free, numbers)]
+    return [*general, *special]

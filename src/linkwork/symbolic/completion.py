@@ -13,7 +13,7 @@ and their rates are zero: so an equation of parameters alone is a condition of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
@@ -25,7 +25,7 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
 from linkwork.symbolic.involutive import TIME, differentiate
 from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
-from linkwork.writing.rational import UNIT, Monomial, Polynomial, TooLong, expression, quotient, rational
+from linkwork.writing.rational import UNIT, Monomial, Polynomial, Rational, TooLong, expression, quotient, rational
 
 MOST_TAKEN = 100  # equations taken up in all cases: what goes on for longer has more cases than anyone reads
 
@@ -84,7 +84,12 @@ class _Open(Exception):
     """A case whose equations become too long, or that comes after too many."""
 
 
-def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] | None = None) -> list[Case]:
+def complete(
+    F: Sequence[Expr],
+    x: Sequence[Expr],
+    values: Mapping[Expr, float] | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> list[Case]:
     """All cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
 
     Pivots of parameters alone are taken at their `values`; those of other parameters make cases too. Cases whose
@@ -97,13 +102,15 @@ def complete(F: Sequence[Expr], x: Sequence[Expr], values: Mapping[Expr, float] 
     stated = substitute(F, named)
     for own, c, s in circles:  # the point of an angle on the circle, and how it moves
         stated += [c * c + s * s - 1.0, rate_of(c) + s * rate_of(own), rate_of(s) - c * rate_of(own)]
-    found = _Completion((*named.values(), *x), values or {}).run(stated)  # points rank higher: they follow the angles
+    completion = _Completion(
+        (*named.values(), *x), values or {}, progress
+    )  # points rank higher: they follow the angles
     points = {name: node for node, name in named.items()}
-    cases = [_with_angles(case, tuple(x), points) for case in found]
+    cases = [_with_angles(case, tuple(x), points, completion.forms) for case in completion.run(stated)]
     return [case for case in cases if not any(own.is_constant for own in case.constraints)]
 
 
-def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr]) -> Case:
+def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr], forms: _Forms) -> Case:
     """The case without the points of angles on their circles: a point that is solved for is a constraint.
 
     That c and s are the cosine and sine of an angle, and not of another, takes one value from each circle. Its equation
@@ -127,24 +134,27 @@ def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr]) -
     def reduced(own: Expr) -> Expr:
         return substitute([back(own)], known)[0]
 
-    solved = {leader: _normal(reduced(right)) for leader, right in case.solved.items() if leader not in of_points}
+    solved = {leader: forms.normal(reduced(right)) for leader, right in case.solved.items() if leader not in of_points}
     at = [own - case.solved[own] for own, (_, order) in of_points.items() if order == 0]
-    kept = [own for own in case.constraints if not any(_same(own, other) for other in round_again)]
-    constraints = tuple(own for own in map(_whole, map(reduced, (*at, *kept))) if own is not ZERO)
-    nonzero, zero = (tuple(map(_normal, map(back, own))) for own in (case.nonzero, case.zero))
-    left = tuple(_normal(back(own)) for own in case.left)
+    kept = [own for own in case.constraints if not any(forms.same(own, other) for other in round_again)]
+    constraints = tuple(own for own in map(forms.whole, map(reduced, (*at, *kept))) if own is not ZERO)
+    nonzero, zero = (tuple(map(forms.normal, map(back, own))) for own in (case.nonzero, case.zero))
+    left = tuple(forms.normal(back(own)) for own in case.left)
     freedoms = case.freedoms - len(round_again)
     return Case(x, solved, constraints, nonzero, zero, freedoms, case.numbers, left)
 
 
 class _Completion:
-    def __init__(self, x: tuple[Expr, ...], values: Mapping[Expr, float]) -> None:
+    def __init__(
+        self, x: tuple[Expr, ...], values: Mapping[Expr, float], progress: Callable[[float, str], None] | None
+    ) -> None:
+        self.progress = progress or (lambda _fraction, _text: None)
         self.unknowns, self.x, self.values, self.is_zero = x, x, values, Signature().is_zero
         self.highest: dict[int, int] = {}
         self.order: dict[int, int] = {}
         self.numbers: dict[Expr, float] = {}
         self.varieties: dict[tuple[tuple[Expr, ...], tuple[Expr, ...]], Signature] = {}
-        self.taken, self.splits = 0, count()
+        self.taken, self.splits, self.forms = 0, count(), _Forms()
 
     def run(self, F: Sequence[Expr]) -> list[Case]:
         for j, order in derivatives_in(F, self.x).values():
@@ -168,7 +178,8 @@ class _Completion:
             except _Open:
                 found.append((state, self.open_case(state)))
         cases = [
-            replace(case, zero=_conditions(state, case.zero, [other for other, _ in found])) for state, case in found
+            replace(case, zero=_conditions(state, case.zero, [other for other, _ in found], self.forms))
+            for state, case in found
         ]
         return sorted(cases, key=_place_of)
 
@@ -185,6 +196,7 @@ class _Completion:
             self.taken += 1
             if self.taken > MOST_TAKEN:
                 raise _Open
+            self.progress(self.taken / MOST_TAKEN, f"{self.taken} equations")
             state.todo.sort(key=lambda own: self.rank(state, own))
             yield self.take(state, state.todo.pop(0))
 
@@ -192,7 +204,7 @@ class _Completion:
         solved = {}
         for leader, right in state.solved.items():
             others = _State([], {own: x for own, x in state.solved.items() if own is not leader})
-            solved[leader] = _normal(self.reduce(others, right))
+            solved[leader] = self.forms.normal(self.reduce(others, right))
         moving = derivatives_in([*solved], self.unknowns)
         kept = [own for own in state.kept if derivatives_in([own], self.unknowns)]
         conditions = [leader - right for leader, right in solved.items() if leader in self.x and leader not in moving]
@@ -292,26 +304,28 @@ class _Completion:
         if self.vanishes(state, own):
             return ZERO
         try:
-            own = expression(rational(own).above)
+            own = expression(self.forms.rational(own).above)
             for other in state.kept:
-                own = expression(rational(self.divide(own, other)).above)
-            above = rational(own).above
+                own = expression(self.forms.rational(self.divide(own, other)).above)
+            above = self.forms.rational(own).above
             if not above:
                 return ZERO
             whole, rest = _factors(above)
             known = self.known(state)
-            rest = self.root(_divided(rest.scale(1 / _content(rest)), known))
+            rest = self.root(self.forms.divided(rest.scale(1 / _content(rest)), known))
         except TooLong:
             return own
         factors = [*whole, *([expression(rest)] if rest.constant is None else [])]
         if any(self.value(x) == 0 for x in factors):
             return ZERO
-        return _product([x for x in factors if not self.value(x) and not any(_same(x, other) for other in known)])
+        return _product(
+            [x for x in factors if not self.value(x) and not any(self.forms.same(x, other) for other in known)]
+        )
 
     def root(self, p: Polynomial) -> Polynomial:
         """The polynomial, or what it is a power of, which is linear in its leading derivative: its slope divides it."""
         leader = self.leader(expression(p))
-        slope = rational(self.slope(expression(p), leader)).above if leader is not None else UNIT
+        slope = self.forms.rational(self.slope(expression(p), leader)).above if leader is not None else UNIT
         if leader in slope.atoms and (base := quotient(p, slope)) is not None:
             return base.scale(1 / _content(base))
         return p
@@ -323,7 +337,7 @@ class _Completion:
             square = own * own
             for other in state.kept:
                 square = self.divide(square, other)
-            found += [_normal(own), _normal(square)]
+            found += [self.forms.normal(own), self.forms.normal(square)]
         return found
 
     def value(self, own: Expr) -> float | Fraction | None:
@@ -344,7 +358,7 @@ class _Completion:
         if leader is None:  # it holds of time and parameters, or not at all
             raise _Empty
         try:
-            above = rational(own).above
+            above = self.forms.rational(own).above
             whole, rest = _factors(above)
         except TooLong:
             whole, rest = [], None
@@ -359,7 +373,8 @@ class _Completion:
             return self.keep(state, own, leader)
         (right,) = substitute([own], {leader: ZERO})
         tidy = self.tidy(state, pivot)
-        if tidy is ZERO or any(_same(tidy, other) for other in state.todo):  # by numbers, or by what is yet to be taken
+        if tidy is ZERO or any(self.forms.same(tidy, other) for other in state.todo):
+            # it vanishes by numbers, or by what is yet to be taken
             state.todo.append(right)
             return []
         branches = self.assume(state, pivot, own)
@@ -372,7 +387,7 @@ class _Completion:
             i, k = derivatives_in([other], self.x)[other]
             if i == j and k >= order:  # it follows from this one, or says something new
                 state.todo.append(other - state.solved.pop(other))
-        state.solved[leader] = _normal(right)
+        state.solved[leader] = self.forms.normal(right)
         again = [own for own in state.kept if self.reduce(state, own) is not own]
         state.kept = [own for own in state.kept if own not in again]
         state.todo += again
@@ -380,7 +395,7 @@ class _Completion:
     def keep(self, state: _State, own: Expr, leader: Expr) -> list[_State]:
         """A constraint that is not linear in its leading derivative, by which others with this leader are divided."""
         same = [other for other in state.kept if self.leader(other) is leader]
-        if _is_long(own) or not all(self.is_lower(own, other, leader) for other in same):
+        if self.forms.is_long(own) or not all(self.is_lower(own, other, leader) for other in same):
             state.todo.append(own)
             raise _Open
         state.todo += same
@@ -399,14 +414,15 @@ class _Completion:
     def assume(self, state: _State, pivot: Expr, own: Expr) -> list[_State]:
         """Go on where a pivot does not vanish; the case in which it does, where that is possible."""
         pivot = self.tidy(state, pivot)
-        if pivot is ONE or pivot in state.nonzero or any(_same(pivot, own) for own in self.known(state)):
+        if pivot is ONE or pivot in state.nonzero or any(self.forms.same(pivot, own) for own in self.known(state)):
             return []
-        if any(_same(pivot, other) for other in state.zero):  # it vanishes here, which the equations do not show
+        if any(self.forms.same(pivot, other) for other in state.zero):
+            # it vanishes here, which the equations do not show
             state.todo.append(own)
             raise _Open
         branch = state.split(next(self.splits), None, pivot, [pivot, own])
         state.nonzero.append(pivot)
-        branch.is_long = _is_long(pivot)
+        branch.is_long = self.forms.is_long(pivot)
         return [branch]
 
     def divide(self, own: Expr, other: Expr) -> Expr:
@@ -431,7 +447,7 @@ class _Completion:
     def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
         """Of a polynomial in the leading derivative, lowest first; None of anything else, or of what is too long."""
         try:
-            p = rational(own).above
+            p = self.forms.rational(own).above
         except TooLong:
             return None
         if any(leader in ordered([atom]) for atom in p.atoms if atom is not leader):
@@ -448,64 +464,69 @@ def _place_of(case: Case) -> tuple[bool, int, int]:
     return (True, len(case.zero), 0) if case.left else (False, -len(case.arbitrary), -case.freedoms)
 
 
-def _conditions(state: _State, stated: Sequence[Expr], found: Sequence[_State]) -> tuple[Expr, ...]:
+def _conditions(state: _State, stated: Sequence[Expr], found: Sequence[_State], forms: _Forms) -> tuple[Expr, ...]:
     """What sets a case apart: the sides of splits of which others exist too, and what is stated of parameters."""
     apart = [k for k, own in state.sides.items() if any(other.sides.get(k, own) is not own for other in found)]
     zero = [own for k in apart if (own := state.sides[k]) is not None]
-    return (*zero, *(own for own in stated if not any(_same(own, other) for other in zero)))
+    return (*zero, *(own for own in stated if not any(forms.same(own, other) for other in zero)))
 
 
-def _normal(own: Expr) -> Expr:
-    """The expression as a quotient of polynomials, where that is short."""
-    try:
-        found = rational(own)
-    except TooLong:
-        return own
-    whole = Fraction(lcm(*(c.denominator for c in found.above.terms.values())))
-    above, below = expression(found.above.scale(whole)), expression(found.below.scale(whole))
-    return above if below is ONE else above / below
+class _Forms:
+    """Normal forms of expressions, each found once."""
 
+    def __init__(self) -> None:
+        self.found: dict[Expr, Rational] = {}
 
-def _is_long(own: Expr) -> bool:
-    try:
-        return not rational(own)
-    except TooLong:
-        return True
+    def rational(self, own: Expr) -> Rational:
+        return rational(own, self.found)
 
+    def normal(self, own: Expr) -> Expr:
+        """The expression as a quotient of polynomials, where that is short."""
+        try:
+            found = self.rational(own)
+        except TooLong:
+            return own
+        whole = Fraction(lcm(*(c.denominator for c in found.above.terms.values())))
+        above, below = expression(found.above.scale(whole)), expression(found.below.scale(whole))
+        return above if below is ONE else above / below
 
-def _whole(own: Expr) -> Expr:
-    """What vanishes where the expression does: a polynomial of whole coefficients, where that is short."""
-    try:
-        above = rational(own).above
-    except TooLong:
-        return own
-    return expression(above.scale(1 / _content(above))) if above else ZERO
+    def is_long(self, own: Expr) -> bool:
+        try:
+            return not self.rational(own)
+        except TooLong:
+            return True
+
+    def whole(self, own: Expr) -> Expr:
+        """What vanishes where the expression does: a polynomial of whole coefficients, where that is short."""
+        try:
+            above = self.rational(own).above
+        except TooLong:
+            return own
+        return expression(above.scale(1 / _content(above))) if above else ZERO
+
+    def same(self, a: Expr, b: Expr) -> bool:
+        """Whether two expressions differ by a constant factor."""
+        try:
+            return self.rational(a / b).constant is not None
+        except (TooLong, ZeroDivisionError):
+            return False
+
+    def divided(self, p: Polynomial, known: Sequence[Expr]) -> Polynomial:
+        """A polynomial without the factors that are known, as often as they divide it."""
+        for own in known:
+            try:
+                factor = self.rational(own).above
+            except TooLong:
+                continue
+            while factor.constant is None and (less := quotient(p, factor)) is not None:
+                p = less
+        return p
 
 
 def _content(p: Polynomial) -> Fraction:
     """The number by which the coefficients become whole, without a common factor."""
     numbers = p.terms.values()
     return Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
-
-
-def _same(a: Expr, b: Expr) -> bool:
-    """Whether two expressions differ by a constant factor."""
-    try:
-        return rational(a / b).constant is not None
-    except (TooLong, ZeroDivisionError):
-        return False
-
-
-def _divided(p: Polynomial, known: Sequence[Expr]) -> Polynomial:
-    """A polynomial without the factors that are known, as often as they divide it."""
-    for own in known:
-        try:
-            factor = rational(own).above
-        except TooLong:
-            continue
-        while factor.constant is None and (less := quotient(p, factor)) is not None:
-            p = less
-    return p
 
 
 def _factors(p: Polynomial) -> tuple[list[Expr], Polynomial]:

@@ -31,6 +31,7 @@ NARROW = 20  # columns: less is no room for texts beside their labels
 SEEN = 1e-12  # a gap below is rounding
 ROUNDING = 1e-15  # of the largest value of its kind: a coordinate below is printed as zero
 PATIENCE = 1.0  # seconds until progress is shown
+COMPILING = "compiling and computing; what is compiled is kept for the next time"
 REDUNDANCIES = {
     "structural": "by which bodies the joints join, whatever the dimensions",
     "geometric": "by the dimensions, in every position",
@@ -299,13 +300,13 @@ def error_text(error: LinkworkError) -> str:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float, float | str], None] | None]:
+def progress(label: str, work: str = COMPILING) -> Iterator[Callable[[float, float | str], None] | None]:
     """Where the work takes longer than a second, a bar on stderr, or one line there if that is no terminal.
 
     Yields what moves the bar: it takes the finished fraction and the time reached, or what is being done.
     """
     if not sys.stderr.isatty():
-        line = f"linkwork: {label}: compiling and computing; what is compiled is kept for the next time"
+        line = f"linkwork: {label}: {work}"
         with _after_a_while(lambda: print(line, file=sys.stderr)):
             yield None
         return
@@ -314,7 +315,7 @@ def progress(label: str) -> Iterator[Callable[[float, float | str], None] | None
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(f"{label}: compiling", total=None)
+    task = bar.add_task(f"{label}: {work.split()[0]}", total=None)
     try:
         with _after_a_while(bar.start):
             yield lambda fraction, at: bar.update(

@@ -7,9 +7,10 @@ from typing import Any
 
 from linkwork.expressions.graph import Expr
 from linkwork.lecture.system import Involutive
-from linkwork.symbolic.completion import Case
+from linkwork.symbolic.completion import MOST_TAKEN, Case
 from linkwork.symbolic.involutive import InvolutiveForm
 from linkwork.writing.printers import text
+from linkwork.writing.rational import MAX_TERMS
 
 WIDTH = 120  # of a line
 
@@ -27,6 +28,14 @@ def as_text(found: Involutive) -> str:
             used = ", ".join(f"{text(own)} = {value:g}" for own, value in case.numbers.items())
             lines += [f"which pivots vanish was decided with {used}; parameters without a number make cases", ""]
         lines += [f"case {k} of {len(found.cases or ())}", *_case(case), ""]
+    if unsolved := sum(bool(case.left) for case in found.cases or ()):
+        lines += [
+            f"of {unsolved} {'case' if unsolved == 1 else 'cases'} only the conditions are given: sums of more than"
+            f" {MAX_TERMS} terms are not multiplied out, and no more than {MOST_TAKEN} equations are taken up"
+        ]
+        lines += ["wherever det A is not zero, A r = b and N hold all solutions, those of such cases too"] * bool(
+            found.form
+        )
     if found.cases == []:
         lines.append("the equations contradict each other: there is no solution")
     return "\n".join(lines)

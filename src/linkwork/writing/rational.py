@@ -283,10 +283,15 @@ def atom(node: Expr) -> Rational:
     return Rational(_reduce(((node, 1),)))
 
 
-def rational(expr: Expr) -> Rational:
-    """The expression in normal form; what is not made by + - * / stays as it is, as an atom."""
-    found: dict[Expr, Rational] = {}
-    for node in ordered([expr]):
+def rational(expr: Expr, found: dict[Expr, Rational] | None = None) -> Rational:
+    """The expression in normal form; what is not made by + - * / stays as it is, as an atom.
+
+    `found` keeps the forms of its parts for the next expression.
+    """
+    found = {} if found is None else found
+    for node in ordered([expr]) if expr not in found else ():
+        if node in found:
+            continue
         if node.op == "constant":
             found[node] = Rational(Polynomial({(): Fraction(node.number)} if node.number else {}))
         elif node.op in RING:
