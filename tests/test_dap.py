@@ -843,6 +843,91 @@ def test_points_and_rows_stand_as_in_the_folder(tmp_path: Path) -> None:
     np.testing.assert_allclose(ways[0]["Jac"], ways[1]["Jac"][:, [2, 0, 1]], rtol=0, atol=1e-12)
 
 
+OF_TRAY = {
+    "disc": ("Bodies(1).r(2) - R", lambda x: x["r1"][1] - 0.5),
+    "disc upside down": ("R - Bodies(1).r(2)", lambda x: 0.5 - x["r1"][1]),
+    "roll": ("Bodies(1).r(1) + R*Bodies(1).p", lambda x: x["r1"][0] + 0.5 * x["phi"][0]),
+    "roll back": ("-Bodies(1).r(1) - R*Bodies(1).p", lambda x: -x["r1"][0] - 0.5 * x["phi"][0]),
+    "slot": ("n3'*(Points(4).rP - Points(5).rP)", lambda x: x["P5"][0] - x["P4"][0]),
+    "slot back": ("n3'*(Points(5).rP - Points(4).rP)", lambda x: x["P4"][0] - x["P5"][0]),
+    "parallel": ("n5'*Uvectors(4).u", lambda x: np.sin(x["phi"][1] - x["phi"][2])),
+    "parallel back": ("s_rot(Uvectors(4).u)'*Uvectors(5).u", lambda x: np.sin(x["phi"][2] - x["phi"][1])),
+    "angle": ("Bodies(2).p - Bodies(4).p", lambda x: x["phi"][1] - x["phi"][2]),
+    "angle back": ("Bodies(4).p - Bodies(2).p", lambda x: x["phi"][2] - x["phi"][1]),
+    "slide": ("n5'*(Points(4).rP - Points(7).rP)", lambda x: _across(x["phi"][2]) @ (x["P4"] - x["P7"])),
+    "slide of the rod": (
+        "s_rot(Uvectors(4).u)'*(Points(7).rP - Points(4).rP)",
+        lambda x: _across(x["phi"][1]) @ (x["P7"] - x["P4"]),
+    ),
+}
+
+
+def _across(phi: float) -> Array:
+    return np.array([-np.sin(phi), np.cos(phi)])
+
+
+def _tray(theta: Array) -> dict[str, Array]:
+    """Places and angles of disc, rod and swivel by the joint coordinates."""
+    along = [np.array([np.cos(a), np.sin(a)]) for a in (theta[2], theta[2] + theta[3])]
+    rim = theta[:2] + 0.4 * _across(theta[2])
+    phi = np.array([theta[2], theta[2] + theta[3], theta[5]])
+    return {
+        **{"r1": theta[:2], "phi": phi, "P4": rim + 2.0 * along[1]},
+        **{"P5": np.array([theta[4], 0.0]), "P7": np.array([1.2, 1.2])},
+    }
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("disc", "roll", "slot", "parallel", "slide"),
+        ("slide", "roll back", "parallel", "slot", "disc"),
+        ("angle back", "slot back", "disc upside down", "slide", "roll"),
+        ("slide of the rod", "parallel back", "roll", "disc", "slot back"),
+        ("parallel back", "disc upside down", "roll back", "slide", "slot"),
+        ("roll", "slot back", "slide of the rod", "angle", "disc"),
+    ],
+)
+def test_rows_of_cut_slides_slots_and_discs_are_those_of_Phi(rows: tuple[str, ...], tmp_path: Path) -> None:
+    """Jac against differences of Phi as it is written, in its order and with its signs; the forces do not change."""
+    usual = """Bodies(1).r(2) - R
+           Bodies(1).r(1) + R*Bodies(1).p
+           n3'*(Points(4).rP - Points(5).rP)
+           n5'*Uvectors(4).u
+           n5'*(Points(4).rP - Points(7).rP)"""
+    files = dict(dap_of_our_own.TRAY)
+    assert usual in files["CutJoint"]
+    other = files["CutJoint"].replace(usual, "\n           ".join(OF_TRAY[row][0] for row in rows))
+    folders = [tmp_path / "usual", tmp_path / "other"]
+    for folder, cut in zip(folders, (files["CutJoint"], other), strict=True):
+        dap_of_our_own.write({**files, "CutJoint": cut}, folder)
+    before, found = (simulate(load(folder), t_end=0.02, step=0.02).dap_arrays() for folder in folders)
+
+    def Phi(theta: Array) -> Array:
+        return np.array([OF_TRAY[row][1](_tray(theta)) for row in rows])
+
+    for k in (0, 1):
+        theta, h = found["theta"][k], 1e-6
+        by_hand = np.column_stack([(Phi(theta + h * e) - Phi(theta - h * e)) / (2 * h) for e in np.eye(6)])
+        np.testing.assert_allclose(found["Jac"][k], by_hand, rtol=0, atol=1e-8)
+        forces = [own["Jac"][k].T @ own["Lam"][k] for own in (before, found)]
+        np.testing.assert_allclose(*forces, rtol=0, atol=1e-7 * float(np.max(np.abs(forces))))
+
+
+def test_rows_of_a_cut_pin_and_a_driver_may_count_the_other_way(tmp_path: Path) -> None:
+    """C.3 with one row of the pin and the driver turned round: their multipliers change sign, no other number does."""
+    cut = C3["CutJoint"].replace("[(Points(5).rP - Points(6).rP)\n           (theta(1) - pi/3 - 2*pi*t)]",
+                                 "[Points(5).rP(1) - Points(6).rP(1)\n           Points(6).rP(2) - Points(5).rP(2)\n"
+                                 "           pi/3 + 2*pi*t - theta(1)]")  # fmt: skip
+    assert cut != C3["CutJoint"]
+    ways = [
+        simulate(load(written(tmp_path / f"c{k}", {**C3, "CutJoint": text})), t_end=0.01).dap_arrays()
+        for k, text in enumerate((cut, C3["CutJoint"]))
+    ]
+    np.testing.assert_allclose(ways[0]["Lam"], ways[1]["Lam"] * [1, -1, -1], rtol=1e-9)
+    np.testing.assert_allclose(ways[0]["Jac"], ways[1]["Jac"] * np.array([[1], [-1], [-1]]), rtol=0, atol=1e-12)
+
+
 def test_arrays_of_other_motions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="planar"):
         simulate(load("heavy_top"), t_end=0.01).dap_arrays()

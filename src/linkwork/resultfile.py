@@ -117,7 +117,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
     nt, tables = len(motion.t), motion.tables
     q, v, a = (tables[kind].values.reshape(nt, -1, 3) for kind in ("q", "v", "a"))
     state = [tables[kind if kind in tables else usual].values for kind, usual in STATE.items()]
-    of_points, of_rows = _order(motion)
+    of_points, of_rows, signs = _order(motion)
     points = tables["points"].values.reshape(nt, -1, 3, 2)[:, of_points]
     place = system.start()
     jacobians = [replace(place, t=float(t), q=theta).Psi_q for t, theta in zip(motion.t, state[0], strict=True)]
@@ -129,22 +129,30 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
         **{"r": q[:, :, :2], "rd": v[:, :, :2], "rdd": a[:, :, :2]},
         **{"p": q[:, :, 2], "pd": v[:, :, 2], "pdd": a[:, :, 2]},
         **{"rP": points[:, :, 0], "rPd": points[:, :, 1]},
-        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), state[1].shape[1])[:, of_rows],
-        "Lam": -motion.lam[:, of_rows],
+        "Jac": np.array(jacobians).reshape(nt, len(motion.rows), state[1].shape[1])[:, of_rows] * signs[:, None],
+        "Lam": -motion.lam[:, of_rows] * signs,
         "eng": np.column_stack([kinetic, potential, kinetic + potential]),
     }
 
 
-def _order(motion: Trajectory) -> tuple[list[int], list[int]]:
-    """The places of points and of constraint rows in the order of the model."""
+def _order(motion: Trajectory) -> tuple[list[int], list[int], Array]:
+    """The places of points and of constraint rows in the order of the model, and the signs of the rows."""
     wanted = {name: k for k, name in enumerate(motion.model.order if motion.model is not None else ())}
 
-    def sort(names: Sequence[str]) -> list[int]:
-        places = [wanted.get(name, wanted.get(name.rpartition(".")[0], len(wanted))) for name in names]
-        return sorted(range(len(names)), key=places.__getitem__)
+    def place(name: str) -> tuple[int, float]:
+        for own in (name, name.rpartition(".")[0]):
+            for sign, minus in ((1.0, ""), (-1.0, "-")):
+                if minus + own in wanted:
+                    return wanted[minus + own], sign
+        return len(wanted), 1.0
 
-    of_tree = motion.info.coordinates == "joint"
-    return sort(_points(motion)), sort(motion.rows) if of_tree else [*range(len(motion.rows))]
+    def sort(names: Sequence[str]) -> list[int]:
+        return sorted(range(len(names)), key=lambda k: place(names[k])[0])
+
+    if motion.info.coordinates != "joint":
+        return sort(_points(motion)), [*range(len(motion.rows))], np.ones(len(motion.rows))
+    of_rows = sort(motion.rows)
+    return sort(_points(motion)), of_rows, np.array([place(motion.rows[k])[1] for k in of_rows])
 
 
 def _points(motion: Trajectory) -> list[str]:
@@ -157,7 +165,7 @@ def _matlab(motion: Trajectory) -> bytes:
 
     arrays = dap_arrays(motion)
     bodies, points = [name.rpartition(".")[0] for name in motion.q_names[::3]], _points(motion)
-    of_points, of_rows = _order(motion)
+    of_points, of_rows, _ = _order(motion)
     names = {"bodies": bodies, "points": [points[k] for k in of_points], "rows": [motion.rows[k] for k in of_rows]}
     cells = {key: np.array(of, dtype=object) for key, of in names.items()}
     content = BytesIO()

@@ -79,7 +79,8 @@ class Chain:
     cuts: list[Link] = field(default_factory=list)
     drives: list[Drive] = field(default_factory=list)
     errors: list[ModelError] = field(default_factory=list)
-    rows: dict[int, str] = field(default_factory=dict)  # of Phi, by their numbers: those of our joints and drivers
+    # Of Phi, by their numbers: those of our joints and drivers, with a minus sign where they count the other way.
+    rows: dict[int, str] = field(default_factory=dict)
 
     def at(self, folder: Folder) -> dict[Expr, Expr]:
         """Coordinates and velocities of the bodies by those of the joints."""
@@ -383,6 +384,7 @@ def _assignments(body: Sequence[Statement]) -> Iterator[Assign]:
 ROWS = {
     "revolute": {f"{kind} {part}": part for kind in ("pin", "fixed") for part in "xy"},
     "prismatic": {"parallel": "angle", "angle": "angle", "slot": "normal", "fixed x": "normal", "fixed y": "normal"},
+    "rolling": {"fixed y": "normal", "roll": "rolling"},
 }
 
 
@@ -426,13 +428,29 @@ class _Cuts:
             self.chain.cuts.append(Link(name, self.file, self.line, entry, alike))  # type: ignore[arg-type]
             for own, part in ((k, row), *([partner] if partner is not None else ())):
                 of = ROWS.get(entry["type"], {}).get(part.kind)
-                self.chain.rows[own] = f"{name}.{of}" if of else name
-        self.chain.rows |= {int(drive.name[1:]): drive.name for drive in self.chain.drives}
+                minus = "-" * (self.side(part, entry) < 0.0)
+                self.chain.rows[own] = minus + (f"{name}.{of}" if of else name)
 
     def refuse(self, k: int) -> None:
         message = f"row {k} of Phi is no cut pin, slide, slot, rod or disc and no driver of a joint coordinate"
         error = ModelError(message, "cut-joint", file=self.file, line=self.line, suggestion=SETTLE)
         self.chain.errors.append(error)
+
+    def side(self, row: Row, entry: dict[str, Any]) -> float:
+        """Tell by its sign whether a row of Phi is that of the joint or its negative."""
+        j = entry["j"].body if isinstance(entry["j"], Spot) else entry["j"]
+        if row.kind == "angle":  # phi_j - phi_i there
+            return row.sign if row.ends[0] == j else -row.sign
+        if row.kind == "parallel":  # a sin(beta - alpha), of two directions that are parallel at the start
+            start = dict(zip(self.chain.theta, self.chain.given[0].tolist(), strict=True)) | {TIME: 0.0}
+            phi = [self.chain.poses[body - 1][2] if body else ZERO for body in row.ends]
+            own = [np.arctan2(*reversed(vector.numbers("ulocal", 2, (1.0, 0.0)))) for vector in row.vectors]
+            alpha, beta = np.add(own, evaluate([as_expr(x) for x in phi], start))
+            return float(row.sign * np.cos(beta - alpha)) * (1.0 if row.ends[1] == j else -1.0)
+        if row.kind.startswith("pin"):  # P_j - P_i
+            return row.sign if row.ends[0] == entry["j"] else -row.sign
+        is_free = entry["type"] in ("rolling", "revolute", "distance")  # else the sign of the axis makes it the row
+        return row.sign if is_free else 1.0
 
     def row(self, row: Expr, k: int) -> Row | None:
         names = {str(node.value) for node in ordered([row]) if node.op == "symbol"}
@@ -464,6 +482,7 @@ class _Cuts:
         a = max(factors)  # of the angle that is driven against the other
         (rest,) = substitute([row], dict.fromkeys(own, ZERO))
         law = text(-rest / a)
+        self.chain.rows[k] = "-" * (a < 0.0) + f"D{k}"
         if theta:
             self.drive_joint(theta[0], law, k)
             return
@@ -545,7 +564,7 @@ class _Cuts:
         kinds = sorted(rows)
         if kinds == ["pin x", "pin y"]:
             P, Q = first.ends
-            if {*second.ends} != {P, Q} or first.sign * (1.0 if second.ends == first.ends else -1.0) != second.sign:
+            if {*second.ends} != {P, Q} or abs(first.sign) != abs(second.sign):
                 return None
             i, j = (Q, P) if first.sign > 0.0 else (P, Q)
             return {"type": "revolute", "i": i, "j": j}

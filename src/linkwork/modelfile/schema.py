@@ -399,7 +399,8 @@ MEANINGS = {
     "no_load": "speed at which the motor drives no more, of the sign of stall",
     "on": "the body on which it acts",
     "open": "whether the joint holds nothing until an event engages it",
-    "order": "points and constraint rows, or their joints, in the order of .mat files; others stand behind them",
+    "order": "points and constraint rows, or their joints, in the order of .mat files, others behind them; "
+    "-ROW changes the sign of a row there",
     "orientation": "Euler parameters, axis and angle, sequence of angles, matrix, or points",
     "parameters": "named values; formulas may use them, and --set changes them",
     "points": "points fixed in the body, by name",
