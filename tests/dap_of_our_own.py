@@ -3,6 +3,7 @@
 TRAY, joint coordinates: a floating disc that rolls by its cut, a rod pinned to its rim, whose end moves in a slot of a
 slider and which slides through a swivel, also cut; B, B' theta' and C as a student writes them.
 BENCH, body coordinates: one body for each force ptp, rot-sda, f, flocal, T and each function a, b, c.
+CUTS, joint coordinates: floating bodies with one cut of each kind of table C.1: pin, slide, rod, slot, driver.
 """
 
 from __future__ import annotations
@@ -96,6 +97,38 @@ if check == 1
            n5'*(Points(4).rP - Points(7).rP)];
 elseif check == 2
     rhsV = zeros(5, 1);
+end
+end
+""",
+}
+CUTS = {
+    "inBodies": "function inBodies\n    include_global\n"
+    + "".join(
+        f"Bodies({k}) = Body_struct; Bodies({k}).m = {k}; Bodies({k}).J = 0.5; Bodies({k}).theta = {theta};\n"
+        for k, theta in enumerate(("[0 0 0.3]", "[1 0 0]", "[0 2 0.1]", "[3 0 0.2]", "[0 5 0]"), 1)
+    ),
+    "inPoints": "function inPoints\n    include_global\nPoints(1) = Point_struct; Points(1).Bindex = 0;\n"
+    + "".join(f"Points({k}) = Point_struct; Points({k}).Bindex = {k - 1};\n" for k in range(2, 7)),
+    "inUvectors": "function inUvectors\n    include_global\nUvectors(1) = Unit_struct; Uvectors(1).ulocal = [1; 0];\n"
+    "Uvectors(2) = Unit_struct; Uvectors(2).Bindex = 2; Uvectors(2).ulocal = [1; 0];\n",
+    "inForces": "function inForces\n    include_global\nForces(1) = Force_struct; Forces(1).type = 'weight';\n",
+    "inConst": "function inConst\n    include_global\nnConst = 7;\n",
+    "inAnimate": "function inAnimate\n    include_global\nxmin = -1; xmax = 4;\n",
+    "ChainOpen": "function ChainOpen(check, theta, theta_d, t)\n    include_global\nif check <= 2\n"
+    + "".join(f"    Coord_Float({k}, theta({3 * k - 2}:{3 * k}));\n" for k in range(1, 6))
+    + "end\nend\n",
+    "CutJoint": """function CutJoint(check, theta, theta_d, t)
+    include_global
+n = s_rot(Uvectors(1).u);  d = Points(4).rP - Points(1).rP;
+if check == 1
+    Phi = [Points(2).rP - Points(1).rP          % pin
+           n'*(Points(3).rP - Points(1).rP)     % slide
+           n'*Uvectors(2).u
+           d'*d - 4                             % rod
+           n'*(Points(5).rP - Points(1).rP)     % slot
+           theta(15) - 2*t];                    % driver
+elseif check == 2
+    rhsV = [0; 0; 0; 0; 0; 0; 2];
 end
 end
 """,

@@ -19,21 +19,27 @@ import test_mass_centre
 from dap_folders import write as write_folder
 from published import table
 from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicHermiteSpline
 
 from linkwork.cli import answer
+from linkwork.formulations import FORMULATIONS
 from linkwork.view import picture
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "tests" / "reference"
-ROW = re.compile(r"^\| (\d+) \| (.*?) \| `linkwork ([^`]*)` \| (.*?) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+) \| (.*?) \| (`linkwork [^|]*`) \| (.*?) \|$", re.MULTILINE)
+COMMAND = re.compile(r"`linkwork ([^`]*)`")
 PAGE = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
 ROWS = {section.split("\n", 1)[0]: ROW.findall(section) for section in PAGE.split("\n## ")[1:]}
-COMMANDS = list(dict.fromkeys(command for rows in ROWS.values() for _, _, command, _ in rows))
+COMMANDS = list(
+    dict.fromkeys(command for rows in ROWS.values() for _, _, cell, _ in rows for command in COMMAND.findall(cell))
+)
 # Commands that take more than a third of a second.
 SLOW = re.compile(
     r"^(animate|plot|explain|compare (redundant_24|numdyn3d|planar_chain|warsaw\S* .*-o)|check delta_robot|run Pendulum"
-    r"|run (Rod2|n_four_bar|redundant_24|numdyn3d_pendulum_in|AA|MPA|TP|DAP|Models/(AA|MPA|Cart|Tray|Bench))|kinematics"
-    r" Frames|equations (delta_robot|warsaw)|run numdyn3d_pendulum .*(euler|index-3|dopri5)|run slider_crank_zhou .*lu"
+    r"|run (Rod2|n_four_bar|redundant_24|numdyn3d_pendulum_in|AA|M?P|SC|C|TP|DAP|Models/(AA|MPA|Cart|Tray|Bench))"
+    r"|kinematics Frames|equations (delta_robot|warsaw)|run numdyn3d_pendulum .*(euler|index-3|dopri5)"
+    r"|run slider_crank_zhou .*lu"
     r"|assemble (analytic|Peaucellier|slider_crank_zhou)|run four_bar --(coordinates minimal|formulation index-3))"
 )
 QUICK = "explain simple_pendulum_rod"  # sheets that are short
@@ -78,7 +84,67 @@ SHOWN = {
     "equations slider_crank_zhou --pivoting 2,1,3": (
         "valid while none of these is zero: -(m3 + m2/2)*(l1*l2*cos(theta1 + theta2)), W2, -W4",
     ),
-    "equations slider_crank_zhou --to maple": ("f := proc(N, t, Y, YP)", "YP[1] := Y[2];", "YP[3] := Y[4];", "W[7] :="),
+    "equations slider_crank_zhou --to maple": (
+        *("f := proc(N, t, Y, YP)", "YP[1] := Y[2];", "YP[3] := Y[4];", "W[7] :="),
+        # lambda is no part of Y; it follows from W
+        *("# Y: theta1, theta1_d, theta2, theta2_d\n", "# lam closure = -(W[6] - W[3]/W[2]*W[5])/W[4]"),
+    ),
+    "equations slider_crank_zhou": (  # (17) to (19)
+        *("theta1_dd = W7\n", "theta2_dd = (W5 + (l1*cos(theta1)*W1 - l2*cos(theta2))*((W6 - W3/W2*W5)/W4))/W2"),
+        *("lam closure = -(W6 - W3/W2*W5)/W4", "none of these is zero: J1 + l1^2*(m2 + m1/4 + m3), W2, -W4"),
+    ),
+    "equations slider_crank_zhou --largest 4": (
+        *("W1 = J1 + l1^2*(m2 + m1/4 + m3)", "W4 = W2/W1*(l1*cos(theta1)) - l2*cos(theta2)"),
+        *("theta1_dd = W12", "theta2_dd = W11", "lam closure = -W10"),
+    ),
+    "equations slider_crank_zhou --largest 4 --unveil 1": (
+        "W6 = l1*cos(theta1)*(l1*cos(theta1)/(J1 + l1^2*(m2 + m1/4 + m3)))",
+        "lam closure = -(W9 - W7*W8)/(W6 + W4*W7)",
+    ),
+    "equations slider_crank_zhou --largest 4 --unveil 2": ("theta1_dd = ((W8 + W10*W4)/(W3 - W2/W1*W2)*",),
+    # x_d is in the first equation by its pattern only
+    "equations signature.yaml --form rif": (
+        "r = x_d, y_d, wherever det A is not zero\n  A[1, 2] = 1\n  A[2, 1] = 1\n  b",
+    ),
+    "equations slider_crank --coordinates joint": ("d[x crank.O] = l1/2*cos(theta O)", "B[rod.x, A] = -d_y rod.A"),
+    "equations dap/slider_crank --coordinates joint": (  # (9.34)
+        *("M a + C^T lam = h,  C a = -C_dot v", "C[B.x, O] = -d_y B.O", "C[B.x, guide] = -1", "C[B.y, A] = d_x B.A"),
+    ),
+    "equations dap/double_a_arm --coordinates joint": (
+        *("d[x lower_arm.Q] = 0.24*cos(theta Q)", "d[y lower_arm.Q] = -0.24*sin(theta Q)"),
+        *("d[x knuckle.A] = 0.07*cos(theta A - theta Q) - 0.1*sin(theta A - theta Q)", "d[x B.O] = 0.26*cos(theta O)"),
+    ),
+    "equations Models/SP --coordinates joint": (  # B and B' theta' of example C.1; sin, cos of theta2 by s = (0, 0.5)
+        *("B[B1.x, J1] = 1", "B[B2.x, J1] = 1", "B[B2.x, J2] = -d_y B2.J2", "B[B2.y, J2] = d_x B2.J2"),
+        *("B[B2.phi, J2] = 1", "B_dot_v[B2.x] = -theta_d J2^2/2*sin(theta J2)"),
+        *("B_dot_v[B2.y] = theta_d J2^2/2*cos(theta J2)", "no constraints: the chain is open"),
+    ),
+    "equations Models/SC --coordinates joint": (  # C of example C.2: s_rot(dcut1), s_rot(dcut2), -u3
+        *("C[C1.x, J1] = -d_y C1.J1", "C[C1.x, J2] = -d_y C1.J2", "C[C1.x, J3] = -1", "C[C1.y, J1] = d_x C1.J1"),
+        *("C[C1.y, J2] = d_x C1.J2", "B[B3.x, J3] = 1", "minus_C_dot_v[C1.x] = "),
+    ),
+    "equations Models/Cuts --coordinates joint": tuple(  # table C.1: 2, 2, 1, 1, 1
+        f"Psi[{row}] = " for row in ("C1.x", "C1.y", "C2.normal", "C2.angle", "C3.length", "C4.normal", "D7.drive")
+    ),
+    "check Models/MPA": ("theta(1) 0 to 0.000106326",),
+    "equations four_bar": ("gamma[A.x] = -(b/2*coupler.omega^2*cos(coupler.phi) + a/2*crank.omega^2*cos(crank.phi))",),
+    "equations warsaw_problem12 --form lagrange": (
+        "Psi[A.x] = 0.3*sin(bucket.phi) - 0.1*cos(bucket.phi) + bucket.x - (0.975*sin(boom.phi) + 1.15*cos(boom.phi)",
+        "Psi[slide1.normal] = (rod1.y - cylinder1.y)*(0.31622776601683794*sin(cylinder1.phi) + 0.9486832980505139*cos(",
+        "Psi[slide1.angle] = rod1.phi - cylinder1.phi",
+        "Psi[ram1.drive] = (rod1.x - cylinder1.x)*(0.31622776601683794*sin(cylinder1.phi) + 0.9486832980505139*cos(",
+        "Psi_q[A.x, bucket.phi] = 0.3*cos(bucket.phi) + 0.1*sin(bucket.phi)",  # by R_j, not R_i as printed
+        "Psi_q[slide1.angle, cylinder1.phi] = -1",
+    ),
+    "equations warsaw_problem12 --form rif": (
+        *("Psi_tt[ram1.drive] = -sin(2*t)", "Psi_tt[ram2.drive] = 7.5*sin(5*t)"),
+        "b[O.x] = -(0.925*boom.omega^2*sin(boom.phi) + 1.75*boom.omega^2*cos(boom.phi))",
+        "b[A.y] = -(1.15*boom.omega^2*sin(boom.phi) - 0.975*boom.omega^2*cos(boom.phi) + (0.1*bucket.omega^2*sin(",
+    ),
+    "kinematics warsaw_problem12": ("no position on the way",),
+    "kinematics Parallelogram.yaml": ("1 position on the way", "a singular position is passed at t = 2.094395"),
+    "run n_four_bar --formulation coordinate-partitioning": ("a singular position is passed", "6 more are passed"),
+    "compare planar_chain:12 --formulations augmented,qr --t-end 0.1": ("augmented", "qr"),
     "equations slider_crank_zhou --to fortran": ("subroutine",),
     "equations simple_pendulum_rod --form lagrange": (  # (51)
         "Psi[O.x] = rod.x - L*cos(rod.phi)",
@@ -163,6 +229,7 @@ def of_dap(name: str, t: float, *bodies: str) -> list[tuple[str, tuple[float, fl
     found = table(f"dap/{name}.csv")
     (row,) = np.flatnonzero(found["t"] == t)
     pairs = [(f"{body}.{q}", f"{q}{k}", f"{v}{k}") for k, body in enumerate(bodies, 1) for q, v in RATES.items()]
+    pairs = [pair for pair in pairs if pair[1] in found]
     return [entry for own, q, v in pairs for entry in at(own, f"{found[q][row]:.7f}", f"{found[v][row]:.6f}")]
 
 
@@ -179,6 +246,142 @@ def counted(coordinates: int, constraints: int, rank: int) -> list[tuple[str, tu
     return [(pattern, (own, own)) for pattern, own in numbers]
 
 
+def of_dap_roughly(name: str, t: float, *bodies: str) -> list[tuple[str, tuple[float, float]]]:
+    """The same of a model that starts elsewhere within its four digits."""
+    return [
+        (pattern, ((low + high) / 2 - 2e-4, (low + high) / 2 + 2e-4))
+        for pattern, (low, high) in of_dap(name, t, *bodies)[::2]
+    ]
+
+
+def of_four_bar(t: float, digits: int = 6) -> list[tuple[str, tuple[float, float]]]:
+    """The four-bar of uniform links by its crank alone: m phi'' = -m' phi'^2/2 - V', differences of closed forms."""
+    a, b, c, d, rho = 1.0, 2.5, 2.0, 2.2, 1.0
+
+    def angles(phi: float) -> list[float]:
+        x, y = d - a * np.cos(phi), -a * np.sin(phi)
+        e = np.hypot(x, y)
+        coupler = np.arctan2(y, x) + np.arccos((e**2 + b**2 - c**2) / (2 * b * e))
+        ends = a * np.sin(phi) + b * np.sin(coupler), a * np.cos(phi) + b * np.cos(coupler) - d
+        return [phi, float(coupler), float(np.arctan2(*ends))]
+
+    def centres(phi: float) -> Any:
+        one, two, three = angles(phi)
+        of = [(a / 2, one, 0j), (b / 2, two, a * np.exp(1j * one)), (c / 2, three, d + 0j)]
+        return np.array([[at + r * np.exp(1j * angle), angle] for r, angle, at in of])
+
+    masses = rho * np.array([a, b, c])
+    inertias = masses * np.array([a, b, c]) ** 2 / 12
+
+    def m(phi: float, h: float = 1e-5) -> float:
+        slope = (centres(phi + h) - centres(phi - h)) / (2 * h)
+        return float(masses @ abs(slope[:, 0]) ** 2 + inertias @ slope[:, 1].real ** 2)
+
+    def V(phi: float) -> float:
+        return float(9.81 * masses @ centres(phi)[:, 0].imag)
+
+    def rates(_: float, y: Any, h: float = 1e-4) -> list[float]:
+        m_, V_ = ((f(y[0] + h) - f(y[0] - h)) / (2 * h) for f in (m, V))
+        return [y[1], -(m_ * y[1] ** 2 / 2 + V_) / m(y[0])]
+
+    phi, rate = solve_ivp(rates, (0, t), [np.pi / 3, 0.0], rtol=1e-9, atol=1e-11).y[:, -1]
+    _, coupler, rocker = angles(phi)
+    found = at("crank.phi", f"{phi:.{digits}f}", f"{rate:.{digits - 1}f}")
+    return [*found, *at("coupler.phi", f"{coupler:.{digits}f}"), *at("rocker.phi", f"{rocker:.{digits}f}")]
+
+
+def of_cart_d(t: float) -> list[tuple[str, tuple[float, float]]]:
+    """(m + 2 J/R^2) v' = T_max (1 - v/(R w_max))/R - c v^2."""
+    rates = lambda _, y: [y[1], (200 * (1 - y[1] / (0.4 * np.pi)) - 10 * y[1] ** 2) / 124]  # noqa: E731
+    x, v = solve_ivp(rates, (0, t), [0.5, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
+    return at("chassis.x", f"{x:.8f}", f"{v:.8f}")
+
+
+def turns(name: str) -> list[tuple[float, float]]:
+    """When a coordinate of the table reverses, and its values there, by cubics through its values and rates."""
+    t, q, v = (
+        table(f"warsaw_problem12_{kind}.csv")[key]
+        for kind, key in (("position", "t"), ("position", name), ("velocity", name))
+    )
+    found = []
+    for k in np.flatnonzero(v[:-1] * v[1:] < 0):
+        path = CubicHermiteSpline(t[k : k + 2], q[k : k + 2], v[k : k + 2])
+        (at,) = path.derivative().roots(extrapolate=False)
+        found.append((float(at), float(path(at))))
+    return found
+
+
+def of_table(point: str) -> list[tuple[str, tuple[float, float]]]:
+    """Between which coordinates a point moves, as far as report times show them."""
+    ends = [f([value for _, value in turns(f"{point}_{axis}")]) for axis in "xy" for f in (min, max)]
+    pattern = rf"bucket.{point}: x from {{}} to {{}}, y from {{}} to {{}}"
+    return [
+        (pattern.format(*(r"([^\s,]+)" if n == k else r"\S+" for n in range(4))), (end - 2e-4, end + 2e-4))
+        for k, end in enumerate(ends)
+    ]
+
+
+def dead_centres_of_table(name: str) -> list[tuple[str, tuple[float, float]]]:
+    pattern = r"(?:dead centre(?:.|\n)*?){{{}}}"
+    return [
+        entry
+        for k, (at, value) in enumerate(turns(name), 1)
+        for entry in (
+            (pattern.format(k) + r" = (\S+) at t", (value - 2e-5, value + 2e-5)),
+            (pattern.format(k) + r" at t = (\S+) s", (at - 1e-3, at + 1e-3)),
+        )
+    ]
+
+
+def driving_forces() -> list[tuple[str, tuple[float, float]]]:
+    """Lagrange's equations for the lengths of both rams, the places of all bodies by intersections of circles."""
+    H, N = 0.4 - 0.2j, 0.1 - 0.8j  # on the ground, as O at 0
+    D, A, M, C, G, B = 2.2 - 0.4j, 2.9 - 1.9j, 1.9 - 1.4j, 2.5 - 1.4j, 1.6 + 0.4j, 2.9 - 1.1j
+    boom_at, arm_at, bucket_at, link_at = 1.75 - 0.925j, 2.1 - 0.5j, 3.0 - 1.6j, 2.7 - 1.25j
+    masses = np.array([200.0, 80, 50, 10, 20, 10, 20, 10])
+    inertias = np.array([250.0, 40, 8, 0.3, 4, 2, 3, 1.5])
+
+    def met(P: complex, r: float, Q: complex, s: float, start: complex) -> complex:
+        """The intersection of circles about P and Q, on the side on which it is at the start, seen from there."""
+        far = abs(Q - P)
+        along = (r**2 - s**2 + far**2) / (2 * far)
+        return P + (along + 1j * float(np.sign(start.imag) * np.sqrt(r**2 - along**2))) * (Q - P) / far
+
+    def places(s: Any) -> Any:
+        m = met(0j, abs(M), N, s[0], M / N)
+        boom = m / M
+        d, a = boom * D, boom * A
+        g = met(d, abs(G - D), H, s[1], (G - D) / (H - D))
+        arm = (g - d) / (G - D)
+        c = d + arm * (C - D)
+        b = met(a, abs(B - A), c, abs(B - C), (B - A) / (C - A))
+        bucket, link = (b - a) / (B - A), (b - c) / (B - C)
+        z = [boom * boom_at, d + arm * (arm_at - D), a + bucket * (bucket_at - A), c + link * (link_at - C)]
+        rams = [np.angle((m - N) / (M - N)), np.angle((g - H) / (G - H))]
+        turns = [*np.angle([boom, arm, bucket, link]), rams[0], rams[0], rams[1], rams[1]]
+        return np.array([[*z, N, m, H, g], turns])
+
+    def slopes(s: Any, h: float = 1e-5) -> Any:
+        return np.array([(places(s + h * e) - places(s - h * e)) / (2 * h) for e in np.eye(2)])
+
+    def inertia(s: Any) -> Any:
+        J = slopes(s)
+        return np.array(
+            [[np.sum(masses * (p[0].conj() * q[0]).real + inertias * (p[1] * q[1]).real) for q in J] for p in J]
+        )
+
+    def forces(t: float, h: float = 1e-4) -> Any:
+        s = np.array([np.hypot(1.8, 0.6) - 0.25 * np.sin(2 * t), np.hypot(1.2, 0.6) + 0.3 * np.sin(5 * t)])
+        v, a = np.array([-0.5 * np.cos(2 * t), 1.5 * np.cos(5 * t)]), np.array([np.sin(2 * t), -7.5 * np.sin(5 * t)])
+        by = [(inertia(s + h * e) - inertia(s - h * e)) / (2 * h) for e in np.eye(2)]
+        weight = np.array([9.81 * masses @ own[0].imag for own in slopes(s)])
+        moved = sum(own * rate for own, rate in zip(by, v, strict=True)) @ v - np.array([v @ own @ v for own in by]) / 2
+        return inertia(s) @ a + moved + weight
+
+    found = [(ram, t, forces(t)[ram - 1]) for ram, t in ((1, 3.94), (2, 0.94))]
+    return [(rf"driving:ram{ram} +(\S+) N at t = {t} s", (x - 1e-4 * abs(x), x + 1e-4 * abs(x))) for ram, t, x in found]
+
+
 RATES = {"x": "vx", "y": "vy", "phi": "omega"}
 # Sheets evaluate their equations as they are written, and compare with another formulation.
 HELD = [
@@ -192,6 +395,10 @@ OF_REVIEW = (
 PENDULUM = "explain simple_pendulum_rod --formulation"
 # At 45 degrees, with L = 1: R of (53) is sqrt(1.5), -0.5/sqrt(1.5), 2/sqrt(3); W of (57) to (61) has 0.5, sqrt(0.5).
 OF_ZHOU = ("l1 +1\n", "l2 +2\n", "m1 +1\n", "m2 +1\n", "m3 +2\n", "J1 +4.5\n", "J2 +5.5\n", "g +9.8\n")
+NINE = (
+    *("zero-eigenvalue", "coordinate-partitioning", "qr", "putd", "schur", "udwadia-kalaba", "udwadia-phohomsiri"),
+    *("de-falco-1", "de-falco-2"),
+)
 TABLE_OF_REVIEW = "compare redundant_24 --integrator dopri5 --rank-tolerance 1e-6 --with defalco2008_table.csv"
 TABLE_6 = (
     "compare numdyn3d_pendulum --coordinates euler --integrator radau5 --formulations index-3,svd "
@@ -237,10 +444,6 @@ NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
         (r"Working Model 3D +(\S+)", printed("30")),
     ],
     "run slider_crank_zhou --t-end 1": [*at("theta1", ".2629", "-.4375"), *at("theta2", ".1303", "-.2130")],
-    "run slider_crank_zhou --formulation lu --t-end 1": [
-        *at("theta1", ".2629", "-.4375"),
-        *at("theta2", ".1303", "-.2130"),
-    ],
     "run slider_crank_zhou --formulation lu --stabilization none --rtol 1e-7 --t-end 1": [
         *at("theta1", ".2629", "-.4375"),
         up_to("|Psi|", 0.14e-7),
@@ -394,9 +597,72 @@ NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
     "kinematics warsaw_problem12": of_bucket(5.0),
     "kinematics Frames.yaml": of_bucket(5.0),
     "kinematics warsaw_problem12 -o warsaw.nc": of_bucket(5.0),
-    "kinematics warsaw_problem12 --coupler bucket.K": of_bucket(5.0),
-    "kinematics warsaw_problem12 --dead-centres bucket.y": of_bucket(5.0),
+    "kinematics warsaw_problem12 --coupler bucket.B --coupler bucket.K": [*of_table("B"), *of_table("K")],
+    "kinematics warsaw_problem12 --dead-centres bucket.K.y": [*dead_centres_of_table("K_y"), *driving_forces()],
+    "equations delta_robot": [
+        (r"\n(\d+) operations", (1e3, 1e4)),
+        (r"operations, .*written out (\S+)", (1e9, 1e11)),
+    ],
+    "run four_bar --coordinates minimal --t-end 0.2": of_four_bar(0.2),
+    "run four_bar --t-end 0.2": of_four_bar(0.2),
+    "run four_bar --formulation index-3 --t-end 0.2": of_four_bar(0.2),
+    "run four_bar --stabilization none --t-end 0.2": [  # it drifts
+        *of_four_bar(0.2),
+        (r"\|Psi\| (\S+),", (1e-12, 1e-8)),
+    ],
+    "assemble Models/SC": [(r"gap now +(\S+) at most", (0.0, 1e-15))],
+    "run Models/MPA --t-end 0.2": of_dap("dap_jc_mpa", 0.2, "B1", "B2", "B3"),
+    "run Models/AA --t-end 0.1": at("B2.y", "0.32249993"),
+    "run DAP_BC/AA --t-end 0.2": of_dap("dap_bc_aa", 0.2, "lower_arm", "knuckle", "upper_arm"),
+    "run MPB --t-end 0.2": of_dap_roughly("dap_jc_mpa", 0.2, "arm", "knuckle"),
+    "run MP_A --t-end 0.2": of_dap_roughly("dap_bc_mp_b", 0.2, "knuckle", "arm"),
+    "run MP_C --t-end 0.1": at("knuckle.y", "0.28563246"),
+    "run Cart_A --t-end 0.2": of_dap("dap_bc_cart_a", 0.2, "chassis", "rear", "front"),
+    "run Cart_B --t-end 0.2": of_dap("dap_bc_cart_b", 0.2, "chassis", "rear", "front"),
+    "run DAP_BC/Cart_C --t-end 0.2": of_dap("dap_bc_cart_c", 0.2, "chassis", "rear", "front"),
+    "run Cart_D --t-end 0.2": of_cart_d(0.2),
+    "run CB --t-end 0.2": of_dap("dap_bc_cb", 0.2, "block"),
+    "run DAP_BC/Rod --t-end 0.15": at("rod.phi", "1.6586000"),
+    "run DAP_BC/SP --t-end 0.2": of_dap("dap_bc_sp", 0.2, "slider", "pendulum"),
+    "run DAP_JC/Rod --t-end 0.4": of_dap("dap_jc_rod", 0.4, "rod")[2:5],
+    "run Rod2 --t-end 0.4": at("right.phi", "0.2231355"),
+    "run SC --t-end 0.2": of_dap("dap_jc_sc", 0.2, "crank", "rod", "slider")[:12],
+    "run SCd --t-end 0.1": at("crank.phi", "1.67551608", "6.28318531"),
+    "run DAP_JC/SP --t-end 0.2": of_dap("dap_jc_sp", 0.2, "slider", "pendulum"),
+    "check Models/Cuts": counted(15, 7, 7),
+    "explain slider_crank --formulation coordinate-partitioning": HELD,
+    **{
+        f"compare {model} --formulations {names} --t-end 0.1": [
+            (rf"\n{name} +(?:\S+ +)*?(\S+) +\S+ *\n", (0.0, 1e-8)) for name in names.split(",")
+        ]
+        for model, names in (
+            ("four_bar", ",".join(NINE)),
+            ("four_bar", "qr"),
+            ("four_bar", "qr,svd,putd"),
+            ("planar_chain:12", "augmented,qr"),
+            ("planar_chain:12", "augmented"),
+        )
+    },
     "kinematics warsaw_problem12 --t-end 1 --step 0.02": of_bucket(1.0),
+}
+# What files must hold.
+WRITTEN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "convert Pendulum -o five.yaml": ("five.yaml", ("mass: 10.0", "orientation: [0.97,", "free_angle: 1.57")),
+    "convert numdyn3d_pendulum -o eleven": ("eleven/springs.txt", ("32.66", "4.584", "1.57")),
+    "convert Models/Cart_A -o cart.yaml": (
+        "cart.yaml",
+        (
+            *("mass: 20.0", "P5: [0.1, 0.0]", "P6: [0.1, 0.0]", "{type: rolling, i: ground.O, j: B2.centre"),
+            *("shape: {type: box, size: [0.9, 0.2]}", "shape: {type: disc, radius: 0.1}"),
+        ),
+    ),
+    "convert Models/AA -o aa.yaml": ("aa.yaml", ("colour: red", "colour: blue", "window: [[0.0, 0.0], [0.8, 0.8]]")),
+    "convert Models/SC -o sc.yaml": (
+        "sc.yaml",
+        ("shape: {type: box, size: [0.04, 0.02]}", "[[-0.3, -0.4], [0.5, 0.4]]"),
+    ),
+    "explain dap/sliding_pendulum -o c2.html": ("c2.html", (">A, B<", r"$\xi_1$", r"$\eta_2$")),
+    "explain dap/slider_crank --coordinates joint -o c3.html": ("c3.html", (">O<", ">A<", ">C, B<", r"$\eta_3$")),
 }
 ROWS_OF_SOURCES = {"Pennestr": 55, "Zhou": 55, "Nikravesh": 58, "de Falco": 41, "Tartari": 40}
 
@@ -414,6 +680,28 @@ equations:
   M: [[1, 0], [0, 1]]
   Q: [0, 0]
   Psi: {row: exp(z) - 2*cos(w) - z*w}
+"""
+
+
+SIGNATURE = """linkwork: 1
+name: signature
+unknowns: [x, y]
+equations: {a: (sin(x + y) - sin(x)*cos(y) - cos(x)*sin(y))*x_d + y_d = 1, b: x_d = y}
+"""
+PARALLELOGRAM = """linkwork: 1
+name: parallelogram
+ground: {points: {A: [0, 0], D: [2, 0]}}
+bodies:
+  a: {mass: 1, inertia: 0.1, position: [1/4, sqrt(3)/4], angle: pi/3, points: {A: [-0.5, 0], B: [0.5, 0]}}
+  b: {mass: 1, inertia: 0.1, position: [1.5, sqrt(3)/2], points: {B: [-1, 0], C: [1, 0]}}
+  c: {mass: 1, inertia: 0.1, position: [9/4, sqrt(3)/4], angle: pi/3, points: {D: [-0.5, 0], C: [0.5, 0]}}
+joints:
+  A: {type: revolute, i: ground.A, j: a.A}
+  B: {type: revolute, i: a.B, j: b.B}
+  C: {type: revolute, i: b.C, j: c.C}
+  D: {type: revolute, i: ground.D, j: c.D}
+drivers: {m: {joint: A, motion: pi/3 + t}}
+simulation: {t_end: 5, step: 0.01}
 """
 
 
@@ -438,10 +726,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_folder("bc_cart_a", folder / "Models" / "Indexed", "indices")
     dap_of_our_own.write(dap_of_our_own.TRAY, folder / "Models" / "Tray")
     dap_of_our_own.write(dap_of_our_own.BENCH, folder / "Models" / "Bench")
+    dap_of_our_own.write(dap_of_our_own.CUTS, folder / "Models" / "Cuts")
     test_deck.written(folder / "Pendulum", test_deck.PENDULUM)
     (folder / "Massless.yaml").write_text(test_mass_centre.CRANK)
     (folder / "Frames.yaml").write_text(json.dumps(test_mass_centre.frames_of_the_source()))
     texts = {"pendulum": DAE, "square": SQUARE, "analytic": ANALYTIC}
+    texts |= {"signature": SIGNATURE, "Parallelogram": PARALLELOGRAM}
     texts["over"] = DAE.replace("rod:", "energy: x_d^2 + y_d^2 + 2*g*y, rod:")
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
@@ -477,6 +767,40 @@ def test_commands_of_the_page_work(
         found = re.search(pattern, said.out)
         assert found, f"{pattern}\n{said.out}"
         assert low <= float(found[1]) <= high, f"{pattern}: {found[1]}"
+    if command in WRITTEN:
+        file, texts = WRITTEN[command]
+        stored = (bench / file).read_text(encoding="utf-8")
+        assert [text for text in texts if text not in stored] == [], stored
+    if drawn := re.search(r"-o (\S+\.(?:png|gif))", command):
+        check_picture(bench / drawn[1], int(film[1]) if (film := re.search(r"--film (\d+)", command)) else 1)
+    if command == "convert numdyn3d_pendulum -o eleven":
+        assert len([*(bench / "eleven").iterdir()]) == 11
+
+
+def check_picture(file: Path, parts: int) -> None:
+    """In each part of a film strip something is drawn in colours; a moving picture has several pictures."""
+    from PIL import Image
+
+    with Image.open(file) as picture:
+        assert file.suffix == ".png" or getattr(picture, "n_frames", 1) > 1
+        pixels = np.asarray(picture.convert("RGB"), dtype=int)
+    for part in np.array_split(pixels, parts, axis=1):
+        assert np.count_nonzero(np.ptp(part, axis=2) > 40) > 100
+
+
+def test_nine_listings_are_functions_of_M_Psi_q_Q_and_gamma() -> None:
+    """On random matrices of the sizes of the source, 24 rows of rank 22 for 24 coordinates, with full M."""
+    rng = np.random.default_rng(24)
+    root, rows = rng.normal(size=(24, 24)), rng.normal(size=(22, 24))
+    M, Psi_q, Q = root @ root.T + np.eye(24), rng.normal(size=(24, 22)) @ rows, rng.normal(size=24)
+    wanted = rng.normal(size=24)
+    gamma = Psi_q @ wanted
+    whole = np.block([[M, rows.T], [rows, np.zeros((22, 22))]])
+    expected = np.linalg.solve(whole, [*Q, *(rows @ wanted)])[:24]
+    for name in NINE:
+        found = FORMULATIONS[name](M, Psi_q, Q, gamma, 1e-9)
+        np.testing.assert_allclose(found.a, expected, rtol=0, atol=1e-8 * np.max(np.abs(expected)), err_msg=name)
+        np.testing.assert_allclose(M @ found.a + Psi_q.T @ found.lam, Q, rtol=0, atol=1e-7, err_msg=name)
 
 
 def test_the_list_says_which_mechanisms_come_in_any_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -491,7 +815,10 @@ def test_every_row_of_the_sources_has_a_command_and_a_word() -> None:
     for source, count in ROWS_OF_SOURCES.items():
         (rows,) = (rows for title, rows in ROWS.items() if title.startswith(source))
         assert [int(number) for number, *_ in rows] == [*range(1, count + 1)], source
-        for number, what, _, state in rows:
+        for number, what, commands, state in rows:
+            assert COMMAND.sub("", commands).strip(", ") == "", f"{source} {number}: {commands}"
             assert re.match(r"works|declined, because \w+", state), f"{source} {number}: {what}"
-    assert {*SHOWN, *NUMBERS} <= {*COMMANDS}
+    assert {*SHOWN, *NUMBERS, *WRITTEN} <= {*COMMANDS}
+    pictures = {command for command in COMMANDS if re.search(r"-o \S+\.(png|gif)", command)}
+    assert {*COMMANDS} == {*SHOWN, *NUMBERS, *WRITTEN} | pictures
     assert sum(map(len, ROWS.values())) == sum(ROWS_OF_SOURCES.values()) == 249

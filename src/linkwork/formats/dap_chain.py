@@ -444,9 +444,10 @@ class _Cuts:
         if row.kind == "parallel":  # a sin(beta - alpha), of two directions that are parallel at the start
             start = dict(zip(self.chain.theta, self.chain.given[0].tolist(), strict=True)) | {TIME: 0.0}
             phi = [self.chain.poses[body - 1][2] if body else ZERO for body in row.ends]
-            own = [np.arctan2(*reversed(vector.numbers("ulocal", 2, (1.0, 0.0)))) for vector in row.vectors]
-            alpha, beta = np.add(own, evaluate([as_expr(x) for x in phi], start))
-            return float(row.sign * np.cos(beta - alpha)) * (1.0 if row.ends[1] == j else -1.0)
+            u, v = (complex(*vector.numbers("ulocal", 2, (1.0, 0.0))) for vector in row.vectors)
+            alpha, beta = evaluate([as_expr(x) for x in phi], start)
+            cosine = float((v / u * np.exp(1j * (beta - alpha))).real)
+            return row.sign * cosine * (1.0 if row.ends[1] == j else -1.0)
         if row.kind.startswith("pin"):  # P_j - P_i
             return row.sign if row.ends[0] == entry["j"] else -row.sign
         is_free = entry["type"] in ("rolling", "revolute", "distance")  # else the sign of the axis makes it the row

@@ -99,8 +99,8 @@ def involutive_form(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] =
         for i, rate in zip(waiting, differentiate([levels[i] for i in waiting], x), strict=True):
             levels[i] = rate
     r = tuple(rate_of(own, d) for own, d in zip(x, found.d, strict=True))
-    A = system_jacobian(F, x, found.c, found.d)
     zero = Signature()
+    A = {place: own for place, own in system_jacobian(F, x, found.c, found.d).items() if not zero.is_zero(own)}
     curved = {names[list(A)[k][0]] for (k, _), slope in jacobian([*A.values()], r).items() if not zero.is_zero(slope)}
     if curved:
         message = f"not linear in the leading derivatives: {', '.join(sorted(curved))}"

@@ -98,11 +98,12 @@ def summary_lines(motion: Trajectory) -> Lines:
             else []
         ),
         *(
-            [("forces" if k == 0 else "", str(peak)) for k, peak in enumerate(_actuator_peaks(motion))]
+            [("forces" if k == 0 else "", str(peak)) for k, peak in enumerate(_peaks(motion, "actuator"))]
             if s["analysis"] == "inverse"
             else [("steps", f"{s['steps']} taken, {s['rejected']} rejected, {s['evaluations']} evaluations")]
         ),
         *_event_lines(motion),
+        *(_driven_lines(motion) if s["analysis"] == "kinematics" else ()),
         ("time", f"{_number(s['wall_s'])} s, of which {_number(s['compile_s'])} s compiling"),
     ]
     signals = {kind: motion.tables[kind].columns for kind in ("states", "outputs") if kind in motion.tables}
@@ -130,10 +131,18 @@ def summary_lines(motion: Trajectory) -> Lines:
     return lines
 
 
-def _actuator_peaks(motion: Trajectory) -> list[str]:
-    """The largest forces of actuators."""
+def _peaks(motion: Trajectory, kind: str) -> list[str]:
+    """The largest forces of actuators, or of drivers."""
     shown = motion.shown
-    return str(shown.extremes(*(name for name in shown if name.startswith("actuator:")))).split("\n")
+    names = [name for name in shown if name.startswith(f"{kind}:")]
+    return str(shown.extremes(*names)).split("\n") if names else []
+
+
+def _driven_lines(motion: Trajectory) -> Lines:
+    """What drivers need, and whether singular positions were passed; the notes say where."""
+    forces = [("driving" if k == 0 else "", peak) for k, peak in enumerate(_peaks(motion, "driving"))]
+    passed = len(motion.info.singular_positions)
+    return [*forces, ("singular", f"{_count(passed, 'position')} on the way" if passed else "no position on the way")]
 
 
 def _event_lines(motion: Trajectory) -> Lines:
