@@ -65,7 +65,7 @@ class Document:
         return self.files.get(place, self.file), self.lines.get(place, 1)
 
     def locate(self, error: ModelError, place: Keys | None = None) -> ModelError:
-        """The error with file, line and path filled in; without a place, the error's own path tells the line."""
+        """Return the error with file, line and path filled in; without a place, the error's own path tells the line."""
         if place is None:
             path, places = error.path or "", {path_text(place): place for place in self.lines}
             while path and path not in places:
@@ -77,7 +77,7 @@ class Document:
 
 
 def path_text(place: Keys) -> str:
-    """A place as users read it: "joints.B.j", "gravity[0]"."""
+    """Return a place as users read it: "joints.B.j", "gravity[0]"."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 
 
@@ -98,7 +98,7 @@ def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
 
 
 def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document:
-    """The data of a YAML or JSON text; `file` is the name in messages."""
+    """Return the data of a YAML or JSON text; `file` is the name in messages."""
     if control := CONTROL.search(text):
         line = text.count("\n", 0, control.start()) + 1
         offset = len(text[: control.start()].encode(errors="replace"))
@@ -119,7 +119,7 @@ def parse(text: str, file: str = "<text>", *, is_json: bool = False) -> Document
 
 
 def _bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file of bounded size."""
+    """Return the bytes of a regular file of bounded size."""
     file = str(path)
     try:
         # Without O_NONBLOCK, opening a FIFO waits for a writer.
@@ -349,7 +349,7 @@ class _Builder:
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a name, None if nothing: it must not be invisible, break lines or lead to other files."""
+    """Find what is wrong with a name: it must not be invisible, break lines or lead to other files."""
     if not name or name.isspace():
         return "is empty"
     if len(name) > MAX_NAME:
@@ -365,14 +365,14 @@ def name_fault(name: str) -> str | None:
 
 
 def text_value(text: str) -> str:
-    """A text in NFC, without control characters other than tabs and line ends."""
+    """Return a text in NFC, without control characters other than tabs and line ends."""
     if control := CONTROL.search(text) or TURNING.search(text):
         raise ModelError(f"control character U+{ord(control[0]):04X} in a text", "control-character", value=text)
     return unicodedata.normalize("NFC", text)
 
 
 def scalar(text: str) -> Data:
-    """A plain (not quoted) scalar by the core schema of YAML 1.2: null, boolean, integer, float, else text."""
+    """Return a plain (not quoted) scalar by the core schema of YAML 1.2: null, boolean, integer, float, else text."""
     if text in NULLS:
         return None
     if text in TRUTH:
@@ -418,7 +418,7 @@ def _flow(data: Data | Mapping[str, Data]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a plain scalar where that reads back as the same text, quoted otherwise."""
+    """Return a text as a plain scalar where that reads back as the same text, quoted otherwise."""
     if PLAIN.fullmatch(text):
         try:
             if scalar(text) == text:

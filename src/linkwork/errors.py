@@ -73,19 +73,19 @@ class ModelError(LinkworkError):
         self.errors: Sequence[ModelError] = (self,)
 
     def at(self, *, file: str | None = None, line: int | None = None, path: str | None = None) -> ModelError:
-        """The same error with the places filled in that were not yet known where it was raised."""
+        """Return the same error with the places filled in that were not yet known where it was raised."""
         where: dict[str, Any] = {"path": self.path or path, "line": self.line or line, "file": self.file or file}
         what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
         return ModelError(self.message, self.code, **what, **where)
 
     def within(self, place: str) -> ModelError:
-        """The same error with a path that is that of a key within this place."""
+        """Return the same error with a path that is that of a key within this place."""
         what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
         return ModelError(self.message, self.code, **what, path=f"{place}.{self.path}" if self.path else place)
 
     @staticmethod
     def together(errors: Sequence[ModelError]) -> ModelError:
-        """All errors of one file as one to be raised, in the order of their lines; `code` is that of the first."""
+        """Find all errors of one file as one to be raised, in the order of their lines; `code` is that of the first."""
         ordered = sorted((e for group in errors for e in group.errors), key=lambda e: e.line or 0)
         first = ordered[0].at()
         first.errors = tuple(ordered)
@@ -136,7 +136,7 @@ class InternalError(LinkworkError):
 
     @staticmethod
     def of(error: Exception) -> InternalError:
-        """What an exception that nobody expected says, and where it came from."""
+        """Find what an exception that nobody expected says, and where it came from."""
         frames = traceback.extract_tb(error.__traceback__)
         own = next((frame for frame in reversed(frames) if "linkwork" in Path(frame.filename).parts), frames[-1])
         place = f"{Path(own.filename).name}:{own.lineno}"
@@ -230,7 +230,7 @@ def respelled(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
-    """The suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
+    """Find suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
     known = list(choices)
     by_lower = {choice.lower(): choice for choice in reversed(known)}
     begins = [choice for choice in by_lower if len(choice) > 2 and name.lower().startswith(choice)]  # cosine: cos

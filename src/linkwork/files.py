@@ -36,7 +36,7 @@ REASONS = {
 
 @contextmanager
 def whole(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place when the block ends without an error.
+    """Return a temporary file beside `path` that takes its place when the block ends without an error.
 
     The temporary name has the same suffix, because writers choose their format by it. Until the exchange, which is one
     atomic step, an old file at `path` stays as it is; after an error the temporary file is removed. What writers that
@@ -71,7 +71,7 @@ def whole(path: str | Path) -> Iterator[Path]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether this process has the file for itself until it closes it or ends."""
+    """Tell whether this process has the file for itself until it closes it or ends."""
     if fcntl is None:
         return False
     try:
@@ -110,7 +110,7 @@ def locked(path: str | Path) -> Iterator[None]:
 
 
 def _own(beside: Path, shown: str) -> int | None:
-    """The open lock file, or None if there can be none; UsageError if somebody else has it."""
+    """Return the open lock file, or None if there can be none; UsageError if somebody else has it."""
     try:
         # A symbolic link in its place would have another file overwritten.
         descriptor = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
@@ -137,7 +137,7 @@ def _own(beside: Path, shown: str) -> int | None:
 
 
 def _writable(target: Path, shown: str) -> int | None:
-    """The permissions of the file to be replaced, None if there is none; an error if it must not be replaced."""
+    """Return the permissions of the file to be replaced, None if there is none; an error if it must not be replaced."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -153,7 +153,7 @@ def _writable(target: Path, shown: str) -> int | None:
 
 
 def no_file(path: str | Path) -> UsageError:
-    """The error for a file that is not there, with the one of its kind in the folder that has the nearest name."""
+    """Find error for a file that is not there, with the one of its kind in the folder that has the nearest name."""
     wanted, stems = Path(path), list[str]()
     with suppress(OSError):
         stems = sorted(Path(name).stem for name in os.listdir(wanted.parent) if Path(name).suffix == wanted.suffix)

@@ -22,14 +22,14 @@ class Reason(str):
 
     @classmethod
     def read(cls, text: str, code: str = "", data: Mapping[str, Any] | None = None) -> Self:
-        """As a file has it: with the text it was written with, in old ones without code and data."""
+        """Read a note from a file: with the text it was written with, in old files without code and data."""
         made = super().__new__(cls, text)
         made.code, made.data = code, data or {}
         return made
 
     @staticmethod
     def of(error: LinkworkError) -> Reason:
-        """What an error says, with data where it was raised with a reason as its message."""
+        """Find what an error says, with data where it was raised with a reason as its message."""
         return error.message if isinstance(error.message, Reason) else Reason.read(error.message, error.code)
 
     def __reduce__(self) -> tuple[Any, ...]:

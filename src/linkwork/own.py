@@ -194,7 +194,7 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
 
 
 def _table(cls: type, space: Space) -> dict[str, Any]:
-    """Where a class belongs."""
+    """Find where a class belongs."""
     if issubclass(cls, Joint):
         if cls.slips and cls.slip is not Joint.slip and (not cls.rows or cls.Psi is not Joint.Psi):
             return JOINTS[space]

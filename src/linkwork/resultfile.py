@@ -62,7 +62,7 @@ DIMENSIONS = {
 
 
 def dataset(motion: Trajectory) -> xarray.Dataset:
-    """Every quantity by its name over the one dimension `time`, which has the times as its coordinate."""
+    """Return every quantity by its name over the one dimension `time`, which has the times as its coordinate."""
     check_extra("xarray")
     import xarray
 
@@ -96,7 +96,7 @@ def save(motion: Trajectory, path: str | Path) -> None:
 
 
 def dap_arrays(motion: Trajectory) -> dict[str, Array]:
-    """A planar motion in the arrays that DAP's `post` makes, by their names there [nikravesh2018, table C.3].
+    """Return a planar motion in the arrays that DAP's `post` makes, by their names there [nikravesh2018, table C.3].
 
     T; uT, the state as DAP integrates it (nt x 2 nJC); theta, theta_d, theta_dd (nt x nJC); r, rd, rdd (nt x nB x 2);
     p, pd, pdd (nt x nB); rP, rPd (nt x nP x 2); Jac (nt x nConst x nJC); Lam (nt x nConst) as in DAP, M theta_dd = h +
@@ -136,7 +136,7 @@ def dap_arrays(motion: Trajectory) -> dict[str, Array]:
 
 
 def _order(motion: Trajectory) -> tuple[list[int], list[int], Array]:
-    """The places of points and of constraint rows in the order of the model, and the signs of the rows."""
+    """Return the places of points and of constraint rows in the order of the model, and the signs of the rows."""
     wanted = {name: k for k, name in enumerate(motion.model.order if motion.model is not None else ())}
 
     def place(name: str) -> tuple[int, float]:
@@ -160,7 +160,7 @@ def _points(motion: Trajectory) -> list[str]:
 
 
 def _matlab(motion: Trajectory) -> bytes:
-    """The arrays of `dap_arrays` for MATLAB and Octave, with the names of bodies, points and rows."""
+    """Return the arrays of `dap_arrays` for MATLAB and Octave, with the names of bodies, points and rows."""
     from scipy.io import savemat
 
     arrays = dap_arrays(motion)
@@ -203,7 +203,7 @@ def checksum(motion: Trajectory) -> str:
 
 
 def _attributes(motion: Trajectory) -> dict[str, Any]:
-    """Numbers and texts of the record as they are, everything else as JSON under NAME_json."""
+    """Return numbers and texts of the record as they are, everything else as JSON under NAME_json."""
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
     info = motion.info
     record = {**asdict(info), "status": motion.status, "scene": motion.scene, "reason": str(info.reason)}
@@ -228,7 +228,7 @@ def _assemble(
     tables: Mapping[str, tuple[Sequence[Any], Array]],
     events: Events,
 ) -> Trajectory:
-    """The trajectory a file holds: its attributes, the single columns ENDS, tables by kind, and events."""
+    """Return the trajectory a file holds: its attributes, the single columns ENDS, tables by kind, and events."""
     record = {
         key.removesuffix("_json"): json.loads(value) if key.endswith("_json") else value
         for key, value in attributes.items()
@@ -269,7 +269,7 @@ def _variables(motion: Trajectory) -> dict[str, tuple[tuple[str, ...], Any, dict
 
 
 def _netcdf(motion: Trajectory) -> memoryview:
-    """The bytes of a netCDF-4 file, which is one of HDF5: the variable of its name is the scale of each dimension.
+    """Find bytes of a netCDF-4 file, which is one of HDF5: the variable of its name is the scale of each dimension.
 
     h5py alone takes a fifth of the time of the packages that know netCDF.
     """
@@ -341,7 +341,7 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
 
 
 def _texts(kind: str) -> tuple[str, str, str]:
-    """The variables with labels, names and units of the columns of a kind."""
+    """Return the variables with labels, names and units of the columns of a kind."""
     return DIMENSIONS.get(kind, f"{kind}_label"), f"{kind}_name", f"{kind}_unit"
 
 
@@ -379,7 +379,7 @@ def _record_beside(path: str | Path) -> Path:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a text file is a result, or at least says so."""
+    """Tell whether a text file is a result, or at least says so."""
     if _record_beside(path).exists():
         return True
     try:
@@ -390,7 +390,7 @@ def is_result(path: Path) -> bool:
 
 
 def _head(motion: Trajectory) -> dict[str, Any]:
-    """All but the numbers."""
+    """Return all but the numbers."""
     return {
         "attributes": _attributes(motion),
         "tables": {kind: table.columns for kind, table in motion.tables.items()},
@@ -429,7 +429,7 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
 
 
 def _read_record(path: str | Path) -> dict[str, Any]:
-    """What stands beside a CSV file."""
+    """Find what stands beside a CSV file."""
     beside = _record_beside(path)
     if not beside.exists():
         rule = f"beside a result there is its record, {beside.name}; files .nc hold both"

@@ -156,7 +156,7 @@ class _Parser:
 
 
 def named(name: str) -> Unit:
-    """The unit of this name, prefix included."""
+    """Return the unit of this name, prefix included."""
     if name in UNITS:
         return UNITS[name]
     split = next((f"{name[:k]}*{name[k:]}" for k in range(1, len(name)) if {name[:k], name[k:]} <= UNITS.keys()), None)
@@ -172,7 +172,7 @@ def named(name: str) -> Unit:
 
 
 def parse_unit(text: str) -> Unit:
-    """A unit such as "N*s/m"."""
+    """Return a unit such as "N*s/m"."""
     parser = _Parser(text)
     result = parser.unit()
     if (rest := parser.peek()) is not None:
@@ -182,7 +182,7 @@ def parse_unit(text: str) -> Unit:
 
 
 def in_si(text: str) -> str:
-    """The unit of SI of the same kind: A of mA, N*m itself."""
+    """Return the unit of SI of the same kind: A of mA, N*m itself."""
     unit = parse_unit(text)
     if unit.factor == 1:
         return text
@@ -253,12 +253,12 @@ def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
 
 
 def shown(text: str) -> str:
-    """A text as far as a message quotes it."""
+    """Return a text as far as a message quotes it."""
     return text if len(text) <= LONGEST_QUANTITY else text[: LONGEST_QUANTITY - 3] + "..."
 
 
 def finite(text: str) -> float:
-    """The number a decimal text stands for, which neither overflows nor vanishes by rounding."""
+    """Return the number that a decimal text stands for; refuse one that overflows or is rounded to zero."""
     value = float(text)
     if not math.isfinite(value):
         rule = "the largest is about 1.8e308"
@@ -270,14 +270,14 @@ def finite(text: str) -> float:
 
 
 def unit_of(text: str) -> str | None:
-    """The unit of a quantity, None for anything else."""
+    """Return the unit of a quantity, None for anything else."""
     text = text.strip()
     match = QUANTITY.match(text)
     return text[match.end() :] if match else None
 
 
 def seconds(name: str, given: float | str | None) -> float | None:
-    """A time as functions take it: a number of seconds, or a text with a unit, "20 ms"."""
+    """Return a time as functions take it: a number of seconds, or a text with a unit, "20 ms"."""
     if not isinstance(given, str):
         return given
     number = quantity(given, TIME)
@@ -287,7 +287,7 @@ def seconds(name: str, given: float | str | None) -> float | None:
 
 
 def quantity(text: str, kind: Kind | None) -> float | None:
-    """The SI value of a number or a quantity; None if the text is a formula.
+    """Return the SI value of a number or a quantity; None if the text is a formula.
 
     `kind` is what the field holds, None where any kind will do (parameters). A number without unit counts as SI.
     """

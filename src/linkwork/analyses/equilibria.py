@@ -110,7 +110,7 @@ def equilibria(
     seed: int = SEED,
     progress: Progress | None = None,
 ) -> Equilibria:
-    """All rests, of every way to assemble it; drivers stay where they are at first."""
+    """Return all rests, of every way to assemble it; drivers stay where they are at first."""
     mechanism = by_bodies(prepare(model), parameters)
     first, rng = begin_rest(mechanism), np.random.default_rng(seed)
     problem = Problem.of(mechanism.model)
@@ -140,7 +140,7 @@ def equilibria(
 
 
 def distinct(first: Rest, problem: Problem, places: Sequence[Array]) -> list[Rest]:
-    """The rests at these positions, each once; what Newton's iteration leads away from them is none."""
+    """Return the rests at these positions, each once; what Newton's iteration leads away from them is none."""
     kept: list[tuple[Rest, Array]] = []
     for q in places:
         before = problem.evaluate(problem.features, q)
@@ -159,7 +159,7 @@ def distinct(first: Rest, problem: Problem, places: Sequence[Array]) -> list[Res
 
 
 def _whole(first: Rest, q: Array) -> Array:
-    """With angles that only count turns, and states, as they are at first."""
+    """Return the position with states, and angles that only count turns, as they are at first."""
     return np.append(q, first.place.q[len(q) :])
 
 
@@ -205,7 +205,7 @@ class Loads(NamedTuple):
 
 
 def _loads(mechanism: Mechanism, problem: Problem, c: Closure) -> Loads:
-    """In turns and places of a planar mechanism, lengths by its unit; NotPolynomialError for any other load."""
+    """Write loads in turns and places of a planar mechanism, lengths by its unit; else raise NotPolynomialError."""
     model, e, unit = mechanism.model, problem.equations, problem.unit
     values: dict[Expr, Any] = {symbol(name): x for name, x in model.parameters.items()} | dict(problem.values)
     frames: dict[str, Any] = {model.ground.name: PLANAR_GROUND}
@@ -239,7 +239,7 @@ def _loads(mechanism: Mechanism, problem: Problem, c: Closure) -> Loads:
 
 
 def _derivative(p: Poly, v: Variable) -> Poly:
-    """Of a polynomial without negative powers."""
+    """Differentiate a polynomial without negative powers."""
     terms = dict[Any, complex]()
     for m, c in p.terms.items():
         powers = dict(m)
@@ -293,7 +293,7 @@ def _start_angle(problem: Problem, body: str) -> float:
 
 
 def _is_stretched(values: Mapping[Variable, complex]) -> bool:
-    """Whether all springs have a length, and not its negative."""
+    """Tell whether all springs have a length, and not its negative."""
     return all(x.real > 0.0 for (kind, name), x in values.items() if kind == SHIFT and name.startswith(SPRING))
 
 

@@ -65,7 +65,7 @@ class Rest:
 
     @kept
     def lam(self) -> Array:
-        """The multipliers of least norm that balance the forces, as far as constraints can."""
+        """Return the multipliers of least norm that balance the forces, as far as constraints can."""
         inverse = self.tangent.velocities.inverse
         return np.asarray(inverse[:, : len(self.place.Psi)].T @ self.Q)
 
@@ -75,7 +75,7 @@ class Rest:
 
     @kept
     def g(self) -> Array:
-        """What is left of the forces along the constraints."""
+        """Return what is left of the forces along the constraints."""
         return np.asarray(self.Z.T @ self.Q)
 
     @kept
@@ -89,7 +89,7 @@ class Rest:
 
     @kept
     def balance(self) -> tuple[Array, Array]:
-        """The slope of all that has to vanish, forces and rates of states, and what is left of it.
+        """Return the slope of all that has to vanish, forces and rates of states, and what is left of it.
 
         Rates are measured by their slopes, as the forces by their size.
         """
@@ -160,7 +160,7 @@ class Rest:
         return bool(least < -AGREEMENT * np.abs(C * scale * scale[:, None]).max(initial=0.0))
 
     def moved(self, x: Array) -> Rest | None:
-        """Where these changes (w, z) lead, the joints closed again; None if they do not close."""
+        """Find where these changes (w, z) lead, the joints closed again; None if they do not close."""
         n = self.Z.shape[1]
         gaps = self.tangent.velocities.inverse[:, : len(self.place.Psi)] @ self.place.Psi
         place = self.place.moved(self.Z @ x[:n] - gaps)
@@ -177,7 +177,7 @@ class Rest:
         return self.place.q[self.tangent.n_p :]
 
     def limited(self, x: Array) -> Array:
-        """A step shortened to what sines and cosines are nearly linear over."""
+        """Return a step shortened to what sines and cosines are nearly linear over."""
         dx = self.Z @ x[: self.Z.shape[1]]
         spread = max(self.tangent.length, self.place.far)  # of long chains more than their longest link
         by = np.where(self.place.equations.turning, 1.0, spread)
@@ -185,7 +185,7 @@ class Rest:
 
 
 def find_rest(rest: Rest) -> Rest:
-    """The rest to which the forces lead from this place; NumericalStop if they lead to none."""
+    """Find the rest to which the forces lead from this place; NumericalStop if they lead to none."""
     for _ in range(MOST_DAMPED):  # each at most half the mechanism: what falls further is held by nothing
         if rest.residual <= AGREEMENT + rest.rounding:
             break
@@ -197,7 +197,7 @@ def find_rest(rest: Rest) -> Rest:
 
 
 def _descend(rest: Rest) -> Rest | None:
-    """A step that lowers the potential."""
+    """Return a step that lowers the potential."""
     values, V = np.linalg.eigh(0.5 * (rest.K + rest.K.T))
     stiffness = np.maximum(np.abs(values), RANK_TOLERANCE * max(rest.size, rest.stiffest))
     w = rest.limited(V @ np.clip((V.T @ rest.g) / stiffness, -REACH, REACH))  # soft ways do not shorten stiff ones
@@ -212,7 +212,7 @@ def _descend(rest: Rest) -> Rest | None:
 
 
 def _approach_rest(rest: Rest) -> Rest | None:
-    """A step of Newton that lessens what is left of the forces."""
+    """Return a step of Newton that lessens what is left of the forces."""
     x, part = rest.limited(solve_least_squares(*rest.balance)), 1.0
     while part > NEGLIGIBLE:
         trial = rest.moved(part * x)
@@ -238,7 +238,7 @@ def settle(rest: Rest) -> Rest:
 
 
 def no_rest(rest: Rest) -> NumericalStop:
-    """The error where forces lead to no rest, with the motion along which they are largest."""
+    """Return the error where forces lead to no rest, with the motion along which they are largest."""
     push = rest.Z @ rest.g
     way = describe_motions(rest.place.equations, push[:, None])[0]
     message = (
@@ -295,7 +295,7 @@ def gravity_of(mechanism: Mechanism) -> Array:
 
 
 def begin_rest(mechanism: Mechanism) -> Rest:
-    """The start of the model with nothing moving; ModelError where velocities are asked for."""
+    """Return the start of the model with nothing moving; ModelError where velocities are asked for."""
     given = find_start(restart(mechanism.place())).place
     place = given.pushed(-given.v)
     asked = np.array([place.Psi_dot[i] for i in place.equations.slips])
@@ -315,7 +315,7 @@ def begin_rest(mechanism: Mechanism) -> Rest:
 def equilibrium(
     model: Model | Mechanism, parameters: Mapping[str, float] | None = None, *, steady: Sequence[str] = ()
 ) -> Equilibrium:
-    """The rest to which a mechanism sinks from its start, drivers staying where they are at first.
+    """Return the rest to which a mechanism sinks from its start, drivers staying where they are at first.
 
     Forces with a potential lead to one of its minima nearby; a start that rests already stays as it is, stable or not.
     With `steady`, names of coordinates of joints or bodies, it is the steady motion nearby in which these have the
@@ -330,7 +330,7 @@ def equilibrium(
 
 
 def by_bodies(mechanism: Mechanism, parameters: Mapping[str, float] | None = None) -> Mechanism:
-    """The mechanism in coordinates of its bodies, which have no dead positions, with belts that slip below it."""
+    """Find mechanism in coordinates of its bodies, which have no dead positions, with belts that slip below it."""
     from linkwork.analyses.resting_friction import with_belts
 
     chosen = prepare(mechanism, None if mechanism.model.stated is not None else "body")
@@ -364,7 +364,7 @@ def describe(mechanism: Mechanism, rest: Rest) -> Equilibrium:
 
 
 def judge_stability(mechanism: Mechanism, rest: Rest, stiffness: Array) -> Stability:
-    """By the second variation, or where it does not decide, by the eigenvalues of small motions."""
+    """Judge stability by the second variation, or where it does not decide, by eigenvalues of small motions."""
     if rest.has_potential and not rest.gains_energy and not rest.place.equations.slips:
         least = float(stiffness.min(initial=1.0))
         return "stable" if least > RANK_TOLERANCE else "unstable" if least < -RANK_TOLERANCE else "neutral"

@@ -58,7 +58,7 @@ class Basis:
 
 
 def choose_basis(tangent: Tangent, first: Sequence[int] = ()) -> Basis:
-    """With velocities of these numbers first, then others as they determine the rest."""
+    """Choose the velocities of these numbers first, then others as they determine the rest."""
     e, Z, Y = tangent.place.equations, tangent.velocities.Z, tangent.positions.Z
     u, by_u = choose_independent(e, Z, first)
     w, by_w = (u, by_u) if Y is Z else choose_independent(e, Y, u)
@@ -66,7 +66,7 @@ def choose_basis(tangent: Tangent, first: Sequence[int] = ()) -> Basis:
 
 
 def sort_basis(basis: Basis) -> Basis:
-    """In the order of the velocities, those of u first."""
+    """Sort the basis in the order of the velocities, those of u first."""
     u, w = list(basis.of_u), list(basis.of_w)
     of_u, of_w = np.argsort(u), [*np.argsort(w[: len(u)]), *(len(u) + np.argsort(w[len(u) :]))]
     return Basis([w[k] for k in of_w], [u[k] for k in of_u], basis.Y[:, of_w], basis.Z[:, of_u])
@@ -104,7 +104,7 @@ def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
     dq[:n_p, :n_w], dq[n_p:, n_w + n_u :], of_u[:, to_u] = by.N[:n_p] @ basis.Y, np.eye(n_z), basis.Z
 
     def follow(dq: Array) -> Array:
-        """dv that the constraints ask for, none in the independent velocities."""
+        """Return dv that the constraints ask for, none in the independent velocities."""
         dv = P @ dq
         return np.asarray(dv - basis.Z @ dv[onto])
 
@@ -125,19 +125,19 @@ def reduce(tangent: Tangent, basis: Basis, carrying: Carrying) -> Reduced:
 
 
 def renewed(basis: Basis, tangent: Tangent) -> Basis:
-    """The same states at another place."""
+    """Return the same states at another place."""
     Z, Y = tangent.velocities.Z, tangent.positions.Z
     of_u = Z @ np.linalg.inv(Z[[*basis.of_u]])
     return replace(basis, Z=of_u, Y=of_u if Y is Z else Y @ np.linalg.inv(Y[[*basis.of_w]]))
 
 
 def reduce_again(mechanism: Mechanism, tangent: Tangent, basis: Basis) -> Reduced:
-    """The small motions of the same states with other values of parameters."""
+    """Return the small motions of the same states with other values of parameters."""
     return find_reduced(tangent, renewed(basis, tangent), gravity_of(mechanism), later=False)
 
 
 def find_reduced(tangent: Tangent, basis: Basis, gravity: Array, later: bool = True) -> Reduced:
-    """The small motions, with what carries a motion along; NumericalStop if it does not stay as it is.
+    """Find the small motions, with what carries a motion along; NumericalStop if it does not stay as it is.
 
     If it is looked at `later`, carried along, the mechanism must have the same small motions then.
     """
@@ -172,7 +172,7 @@ def find_reduced(tangent: Tangent, basis: Basis, gravity: Array, later: bool = T
 
 
 def _changes(tangent: Tangent, reduced: Reduced, carrying: Carrying, tau: float) -> float:
-    """By how much A changes until the time tau later, if states are carried along, by its size."""
+    """Measure the relative change of A until the time tau later, if states are carried along."""
     later, of_q, of_v = carrying.flow(tangent.place, tau)
     there = replace(tangent, place=later)
     basis = choose_basis(there)
@@ -213,7 +213,7 @@ def remove_idle(A: Array, known: float, most: int | None = None) -> tuple[Array,
 
 
 def find_values(reduced: Reduced, zeros: int | None = None) -> Complex:
-    """The eigenvalues of the states that act on others, all but so many if that is known."""
+    """Find the eigenvalues of the states that act on others, all but so many if that is known."""
     A = reduced.on_scales
     _, acting = remove_idle(A, reduced.known, zeros)
     values = np.linalg.eigvals(acting.T @ A @ acting)
@@ -221,7 +221,7 @@ def find_values(reduced: Reduced, zeros: int | None = None) -> Complex:
 
 
 def judge_acting(reduced: Reduced) -> Stability:
-    """By the eigenvalues of the states that act on others."""
+    """Judge stability by the eigenvalues of the states that act on others."""
     return judge(find_values(reduced))
 
 
@@ -316,7 +316,7 @@ class Linearization(Printed):
         return self.signals.outputs
 
     def response(self, omega: float | Array) -> Complex:
-        """C (i omega - A)^-1 B + D at these frequencies in rad/s: a matrix outputs x inputs for each."""
+        """Return C (i omega - A)^-1 B + D at these frequencies in rad/s: a matrix outputs x inputs for each."""
         s, n = self.signals, len(self.A)
         shape = (*np.shape(omega), 1, 1)
         resolvent = np.linalg.solve(1j * np.reshape(omega, shape) * np.eye(n) - self.A, s.B.astype(complex))
@@ -340,7 +340,7 @@ class Linearization(Printed):
 
     @kept
     def acting(self) -> Complex:
-        """The eigenvalues of the states that act on others."""
+        """Return the eigenvalues of the states that act on others."""
         return self.eigenvalues[: len(self.eigenvalues) - self.zeros]
 
     @property
@@ -354,7 +354,7 @@ class Linearization(Printed):
 
     @kept
     def modes(self) -> tuple[Mode, ...]:
-        """One for each real eigenvalue and for each pair, without the zeros of states that act on no others."""
+        """Return one for each real eigenvalue and for each pair, without the zeros of states that act on no others."""
         found, n_w = [], len(self.basis.of_w)
         for value, vector in zip(self.acting, self.vectors.T, strict=True):
             if value.imag < 0.0:
@@ -490,7 +490,7 @@ def linearize(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
 ) -> Linearization:
-    """The small motions of a mechanism about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
+    """Return the small motions of a mechanism about a rest or a steady motion: A, reduced M, C, K, eigenvalues, modes.
 
     - `parameters`: other values of parameters that the model names.
     - `at`: "equilibrium", to which the mechanism sinks from its start; "start", which must rest or move steadily; a
@@ -526,20 +526,20 @@ def linearize(
 
 
 def _rest_of(mechanism: Mechanism) -> dict[str, float]:
-    """Where the bodies rest, whatever the coordinates."""
+    """Find where the bodies rest, whatever the coordinates."""
     rest = find_rest(begin_rest(by_bodies(mechanism)))
     return dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True))
 
 
 def place_bodies(mechanism: Mechanism, q: Mapping[str, float], v: Mapping[str, float] | None = None) -> Place:
-    """In this position of the bodies, with these velocities of theirs or at rest."""
+    """Put the bodies into this position, with these velocities or at rest."""
     body = mechanism.equations.chart.body or mechanism.equations
     place = find_start(restart(mechanism.place(), q, v or dict.fromkeys(body.v_names, 0.0))).place
     return place if v and any(v.values()) else place.pushed(-place.v)
 
 
 def _reached(mechanism: Mechanism, t: float) -> tuple[Mechanism, Place]:
-    """The mechanism as events have left it at a time of its motion, and its state there."""
+    """Return the mechanism as events have left it at a time of its motion, and its state there."""
     from linkwork.simulation.simulate import simulate
 
     motion = simulate(mechanism, t_end=t)

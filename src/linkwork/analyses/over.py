@@ -114,7 +114,7 @@ class Following:
         return place_bodies(mechanism, dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True)))
 
     def spectrum(self, value: float, zeros: int | None = None) -> Complex:
-        """The eigenvalues of states that act on others, all but `zeros`."""
+        """Return the eigenvalues of states that act on others, all but `zeros`."""
         from linkwork.analyses.linearize import find_values
 
         return find_values(self.reduced(value), zeros)
@@ -152,7 +152,7 @@ def follow(following: Following, name: str, grid: Array, found: Sequence[Reduced
 
 
 def paired(before: Complex, after: Complex) -> Complex:
-    """The eigenvalues in the order of those before, so that they move least in all."""
+    """Return the eigenvalues in the order of those before, so that they move least in all."""
     from scipy.optimize import linear_sum_assignment
 
     _, order = linear_sum_assignment(np.abs(before[:, None] - after[None, :]) ** 2)
@@ -164,7 +164,7 @@ def _growing(values: Complex) -> int:
 
 
 def _sides(values: Complex) -> Array:
-    """1 of those that grow, -1 of those that fade, 0 on the axis but for rounding."""
+    """Return 1 of those that grow, -1 of those that fade, 0 on the axis but for rounding."""
     on_axis = np.abs(values.real) <= RANK_TOLERANCE * np.abs(values).max(initial=0.0)
     return np.where(on_axis, 0.0, np.sign(values.real))
 
@@ -180,7 +180,7 @@ def _apart(points: list[Point]) -> list[Point]:
 
 
 def _locate(following: Following, zeros: int, a: Point, b: Point) -> list[Crossing]:
-    """The crossings between two values, each once: not both of a pair, nor those that meet others on the axis."""
+    """Find crossings between two values, each once: not both of a pair, nor those that meet others on the axis."""
     found: list[Crossing] = []
     for k in np.flatnonzero(_sides(a[1]) != _sides(b[1])).tolist():
         value, root = _halve(following, zeros, a, b, k)
@@ -196,7 +196,7 @@ def _locate(following: Following, zeros: int, a: Point, b: Point) -> list[Crossi
 
 
 def _halve(following: Following, zeros: int, a: Point, b: Point, k: int) -> tuple[float, complex]:
-    """Where the eigenvalue number k changes its side, and what it is there."""
+    """Find where the eigenvalue number k changes its side, and what it is there."""
     flips = _sides(a[1])[k] * _sides(b[1])[k] < 0.0
 
     def side(values: Complex) -> float:

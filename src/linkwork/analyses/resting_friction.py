@@ -33,7 +33,7 @@ def rubbing(mechanism: Mechanism) -> list[StickSlip]:
 
 
 def with_belts(mechanism: Mechanism) -> Mechanism:
-    """With the friction of belts and shafts that move on below what rests: it slips there."""
+    """Let belts and shafts move on below what rests, so that their friction slips."""
     e = mechanism.equations
     speeds = {x.mode: float(evaluate([as_expr(x.speed)], e.parameters)[0]) for x in rubbing(mechanism)}
     slipping = {mode: -float(np.sign(speed)) for mode, speed in speeds.items() if speed}
@@ -41,7 +41,7 @@ def with_belts(mechanism: Mechanism) -> Mechanism:
 
 
 def margin(mechanism: Mechanism, rest: Rest) -> float:
-    """The least of what friction could hold beyond what it has to, if all that does not slip sticks here."""
+    """Return the least of what friction could hold beyond what it has to, if all that does not slip sticks here."""
     e, place = rest.place.equations, rest.place
     stuck = [x for x in rubbing(mechanism) if not e.parameters[x.mode]]
     held = e.with_values({**e.parameters, **{closed(x.name): 1.0 for x in stuck}})
@@ -56,7 +56,7 @@ def margin(mechanism: Mechanism, rest: Rest) -> float:
 
 
 def find_range(mechanism: Mechanism, rest: Rest) -> Range | None:
-    """Where friction holds a mechanism of one freedom about this rest; None if there is no such range."""
+    """Find where friction holds a mechanism of one freedom about this rest; None if there is no such range."""
     if rest.Z.shape[1] != 1 or not rubbing(mechanism) or not margin(mechanism, rest) > 0.0:
         return None
     (k,), _ = choose_independent(rest.place.equations, rest.Z)
@@ -70,7 +70,7 @@ def find_range(mechanism: Mechanism, rest: Rest) -> Range | None:
 
 
 def _follow(mechanism: Mechanism, rest: Rest, sign: float) -> Rest | None:
-    """The last position to one side that friction holds; None if there is no end."""
+    """Return the last position to one side that friction holds; None if there is no end."""
     inside, step = rest, OFF
     for _ in range(MOST_DAMPED):  # more than a length of the mechanism to either side, then ever shorter
         along = 1.0 if inside.Z[:, 0] @ rest.Z[:, 0] >= 0.0 else -1.0

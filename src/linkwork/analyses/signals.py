@@ -57,7 +57,7 @@ def find_signals(
     inputs: Sequence[str] | None,
     outputs: Sequence[str] | None,
 ) -> Signals:
-    """The matrices of these inputs and outputs, unless given those of the model."""
+    """Find the matrices of these inputs and outputs, unless given those of the model."""
     model, e, place = mechanism.model, mechanism.equations, tangent.place
     symbols = dict(zip(model.parameters, mechanism.shared.symbols, strict=False))
     results = results_of(e)

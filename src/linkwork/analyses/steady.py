@@ -82,7 +82,7 @@ def skew(x: Array) -> Array:
 
 
 def rates_matrix(e: Array) -> Array:
-    """E^T/2 of e' = E^T omega / 2, omega in the turned axes."""
+    """Return E^T/2 of e' = E^T omega / 2, omega in the turned axes."""
     e0, e1, e2, e3 = e
     return 0.5 * np.array([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1], [-e2, e1, e0]])
 
@@ -93,7 +93,7 @@ def rotation(e: Array) -> Array:
 
 
 def multiplied(left: Array, right: Array) -> Array:
-    """The matrix of e -> (left e + e right)/2 on quaternions, left and right being vectors."""
+    """Return the matrix of e -> (left e + e right)/2 on quaternions, left and right being vectors."""
     L = np.zeros((4, 4))
     L[0, 1:], L[1:, 0] = -left - right, left + right
     L[1:, 1:] = skew(left) - skew(right)
@@ -151,7 +151,7 @@ def _free_directions(gravity: Array) -> Array:
 
 
 def _turning(g: Group, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-    """omega and its rate, in the axes of the body."""
+    """Return omega and its rate, in the axes of the body."""
     if not g.has_rates:
         return v[[*g.w]], a[[*g.w]]
     E = 4.0 * rates_matrix(q[[*g.e]]).T

@@ -50,7 +50,7 @@ class Turning:
 
     @kept
     def tangent(self) -> Tangent:
-        """With the velocities that the constraints and the given rates ask for, all others zero."""
+        """Add the velocities that the constraints and the given rates ask for; all others are zero."""
         still = replace(self.first, q=self.q, v=np.zeros(len(self.first.v)))
         at_rest = Tangent(self.code, still, self.first.length)
         basis = self._basis(at_rest)
@@ -92,14 +92,14 @@ class Turning:
 
     @kept
     def level(self) -> float:
-        """V - T at the given rates: where it is least along positions, the motion is steady."""
+        """Return V - T at the given rates: where it is least along positions, the motion is steady."""
         energy = self.tangent.place.equations.energy
         kinetic, potential = self.tangent.place.find("energies", [energy.kinetic, energy.potential])
         return float(potential - kinetic)
 
     @kept
     def _along(self) -> tuple[Array, Array, Array]:
-        """What is left of forces along positions, its slope with the other sign, and the scales of positions."""
+        """Return what is left of forces along positions, its negative slope, and the scales of positions."""
         reduced, accelerations = self._carried
         by = self.tangent.scale[[*self.basis.of_w]]
         return by * (reduced.M @ accelerations[[*self.basis.of_u]]), reduced.K * np.outer(by, by), by
@@ -112,7 +112,7 @@ class Turning:
         return replace(self, q=place.q) if place.is_finite and is_closed(place, within=CLOSED) else None
 
     def lower(self) -> Turning | None:
-        """A step that lowers V - T, as equilibrium.py lowers V."""
+        """Return a step that lowers V - T, as equilibrium.py lowers V."""
         g, K, _ = self._along
         values, V = np.linalg.eigh(0.5 * (K + K.T))
         stiffness = np.maximum(np.abs(values), RANK_TOLERANCE * np.abs(values).max(initial=0.0)) + TINY
@@ -125,7 +125,7 @@ class Turning:
         return None
 
     def next(self) -> tuple[Turning, float]:
-        """A step of Newton."""
+        """Return a step of Newton."""
         reduced, accelerations = self._carried
         n_w, n_u, scale = self.basis.Y.shape[1], self.basis.Z.shape[1], self.tangent.scale
         slope = reduced.A[n_w : n_w + n_u, :n_w] * self._along[2] / scale[[*self.basis.of_u], None]
@@ -136,7 +136,7 @@ class Turning:
 def steady_motion(
     model: Model | Mechanism, names: Sequence[str], parameters: Mapping[str, float] | None = None
 ) -> Equilibrium:
-    """The steady motion nearby in which these coordinates have the rates of the start, and others rest or follow."""
+    """Find steady motion nearby in which these coordinates have the rates of the start, and others rest or follow."""
     check_names("steady", names)
     mechanism = _choose_coordinates(prepare(model), names).changed(parameters or {})
     e = mechanism.equations
@@ -162,7 +162,7 @@ def steady_motion(
 
 
 def _choose_coordinates(mechanism: Mechanism, names: Sequence[str]) -> Mechanism:
-    """Those of the model, of joints or of bodies: the first that have all these names."""
+    """Choose those of the model, of joints or of bodies: the first that have all these names."""
     known: list[str] = []
     for coordinates in (None, "joint", "body"):
         if coordinates is not None and mechanism.model.stated is not None:

@@ -73,7 +73,7 @@ def assemble(
     weights: Weights = "mass",
     coordinates: str | Coordinates | None = None,
 ) -> Assembly:
-    """The nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
+    """Find nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
     check_choice("weights", weights, [name for name in WEIGHTS if name != "none"])
     mechanism = prepare(model, coordinates)
     check_open(mechanism.equations)
@@ -107,7 +107,7 @@ def assemble(
 
 
 def _without_rounding(columns: Sequence[Coordinate], x: Array) -> dict[str, float]:
-    """The values by name, zero where they are rounding beside the largest of their kind."""
+    """Return the values by name, zero where they are rounding beside the largest of their kind."""
     sizes: dict[str, float] = {}
     for c, value in zip(columns, x, strict=True):
         sizes[c.kind] = max(sizes.get(c.kind, 0.0), abs(value))

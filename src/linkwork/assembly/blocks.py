@@ -93,7 +93,7 @@ class Reduced:
 
 
 def reduce_block(block: Block, known: Mapping[Variable, complex]) -> Reduced:
-    """The block as a system in u and w; an equation without unknowns says that a loop cannot close at these values."""
+    """Find block as a system in u and w; an equation without unknowns says that a loop cannot close at these values."""
     own = [(PLACE, b) for b in block.places] + [(TURN, b) for b in block.turns]
     pivots = _choose_pivots(block.loops, own)
     free = [v for v in own if v not in pivots]
@@ -124,7 +124,7 @@ def _combine(factors: Complex, polys: Sequence[Poly]) -> Poly:
 
 
 def _choose_pivots(loops: Sequence[Poly], unknowns: Sequence[Variable]) -> list[Variable]:
-    """Which unknowns the loops are solved for: of those that stand nowhere in a power or product, places first."""
+    """Tell which unknowns the loops are solved for: of those that stand nowhere in a power or product, places first."""
     if not loops or not unknowns:
         return []
     from scipy.linalg import qr

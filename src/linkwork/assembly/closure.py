@@ -77,7 +77,7 @@ def form_closure(
     coordinates: Mapping[str, tuple[Expr, Expr, Expr]],
     unit: float,
 ) -> Closure:
-    """The rows as polynomials, reduced; rows of one group (a joint and its drivers) are combined with each other.
+    """Form the rows as polynomials, reduced; rows of one group (a joint and its drivers) are combined with each other.
 
     `values` are those of parameters and time, `coordinates` the symbols x, y, phi of every body.
     """
@@ -124,7 +124,7 @@ def form_closure(
 
 
 def solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
-    """Some angles as whole multiples of others plus a constant, from rows that are zero."""
+    """Return some angles as whole multiples of others plus a constant, from rows that are zero."""
     solved: dict[str, Angle] = {}
     consistent = True
     for row in rows:
@@ -145,13 +145,13 @@ def solve_angles(rows: Iterable[Angle]) -> tuple[bool, dict[str, Angle]]:
 
 
 def _matrix(polys: Sequence[Poly]) -> tuple[list[Monomial], Complex]:
-    """The monomials of the polynomials, and a row of coefficients for each of them."""
+    """Return the monomials of the polynomials, and a row of coefficients for each of them."""
     monomials = sorted({m for p in polys for m in p.terms})
     return monomials, np.array([[p.terms.get(m, 0.0) for m in monomials] for p in polys], dtype=complex)
 
 
 def select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> list[Poly]:
-    """The polynomials that are no linear combination of those before them."""
+    """Return the polynomials that are no linear combination of those before them."""
     kept: list[Poly] = []
     for p in polys:
         if not p.terms:
@@ -164,12 +164,12 @@ def select_independent(polys: Sequence[Poly], after: Sequence[Poly] = ()) -> lis
 
 
 def _is_linear(m: Monomial) -> bool:
-    """1, a place or a turn."""
+    """Return 1, a place or a turn."""
     return not m or (len(m) == 1 and m[0][1] == 1 and m[0][0][0] in (PLACE, TURN))
 
 
 def _is_holomorphic(m: Monomial) -> bool:
-    """1, a place, or a product of powers of turns, as gears make it."""
+    """Return 1, a place, or a product of powers of turns, as gears make it."""
     return _is_linear(m) or all(kind == TURN for (kind, _), _ in m)
 
 
@@ -223,7 +223,7 @@ def _eliminate_places(loops: Sequence[Poly], places: dict[str, Poly]) -> list[Po
 
 
 def _thin_out(loops: list[Poly]) -> list[Poly]:
-    """The same loops with fewer turns in each, as far as differences of two of them show it."""
+    """Return the same loops with fewer turns in each, as far as differences of two of them show it."""
     loops = list(loops)
     improved = True
     while improved:

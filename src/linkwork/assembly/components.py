@@ -74,7 +74,7 @@ class Components:
 def components(
     model: Model | Mechanism, keep: Sequence[str] = (), *, path_limit: int = PATH_LIMIT, seed: int = SEED
 ) -> Components:
-    """The components of positive dimension of the positions that close with the coordinates `keep` at their start.
+    """Find components of positive dimension of the positions that close with the coordinates `keep` at their start.
 
     UsageError where the closure is not linear in the turns, as that of gears, or not planar.
     """
@@ -129,7 +129,7 @@ class _Variety:
         self.numbers = _Numbers(self.equations, self.n)
 
     def decompose(self) -> list[Component]:
-        """From above: a set is looked for in every dimension that more or fewer equations would leave."""
+        """Search from above: look for a set in every dimension that more or fewer equations would leave."""
         pieces: list[tuple[_Witness, list[int]]] = []
         for k in range(self.n - 1, max(0, self.n - len(self.equations) - 1), -1):
             witness = self.witness(k)
@@ -138,7 +138,7 @@ class _Variety:
         return [self.describe(witness, group) for witness, group in pieces]
 
     def witness(self, k: int) -> _Witness:
-        """The witness points of all components of dimension k: regular ones that k freedoms lead away from."""
+        """Return the witness points of all components of dimension k: regular ones that k freedoms lead away from."""
         slices = self.slices(k)
         system = [combine(self.equations, self.rng) for _ in range(self.n - k)]
         mixed = _Numbers(system, self.n)
@@ -162,7 +162,7 @@ class _Variety:
         return np.column_stack([a, a.conj(), c.real]) if real else np.column_stack([a, b, c])
 
     def is_on(self, y: Complex, k: int) -> bool:
-        """Whether a point solves all equations and these leave k freedoms there."""
+        """Tell whether a point solves all equations and these leave k freedoms there."""
         values, J = self.numbers.at(y)
         if np.max(np.abs(values)) > HALF_THE_DIGITS * (1.0 + float(np.max(np.abs(y)))) ** 2:
             return False
@@ -244,7 +244,7 @@ class _Variety:
         )
 
     def real_positions(self, witness: _Witness, points: Complex) -> list[Complex]:
-        """Those at which some real slices meet the component."""
+        """Return those at which some real slices meet the component."""
         met = (y for _ in range(2 * self.n) for y in witness.moved(points, self.slices(witness.k, real=True)))
         return [y for y in met if np.max(np.abs(y - self.mirrored(y))) < HALF_THE_DIGITS * (1.0 + np.max(np.abs(y)))]
 
@@ -252,7 +252,7 @@ class _Variety:
         return position(self.problem, self.closure, self.values(y))
 
     def circuits(self, points: Sequence[Complex]) -> list[tuple[Array, Array]]:
-        """The closed real curves on which these positions lie, each followed once around."""
+        """Return the closed real curves on which these positions lie, each followed once around."""
         found: list[tuple[Array, Array]] = []
         for y in points:
             x = np.concatenate([y[: self.h].real, y[: self.h].imag])
@@ -261,7 +261,7 @@ class _Variety:
         return found
 
     def linearize_real(self, x: Array) -> tuple[Array, Array]:
-        """Values and slopes at the real position u = x_1 + i x_2, v its conjugate."""
+        """Return values and slopes at the real position u = x_1 + i x_2, v its conjugate."""
         u = x[: self.h] + 1j * x[self.h :]
         values, J = self.numbers.at(np.concatenate([u, u.conj()]))
         by_u, by_v = J[:, : self.h], J[:, self.h :]
@@ -300,7 +300,7 @@ class _Variety:
 
 
 def _lies_on(x: Array, places: Array, directions: Array) -> bool:
-    """Whether a position is on a curve: no farther from it than the curve bends from one of its points to it."""
+    """Tell whether a position is on a curve: no farther from it than the curve bends from one of its points to it."""
     apart = x - places
     k = int(np.argmin(np.linalg.norm(apart, axis=1)))
     away = float(np.linalg.norm(apart[k]))
@@ -315,7 +315,7 @@ class _Witness:
         self.of, self.k, self.mixed, self.slices, self.points = of, k, mixed, slices, points
 
     def groups(self) -> list[list[int]]:
-        """The points of each component: joined by loops until the trace of every group is linear."""
+        """Return the points of each component: joined by loops until the trace of every group is linear."""
         groups = [[i] for i in range(len(self.points))]
         for _ in range(len(self.points) ** 2):
             if len(groups) == 1 or all(self.is_whole(group) for group in groups):
@@ -336,7 +336,7 @@ class _Witness:
         return sorted((sorted(group) for group in groups), key=len)
 
     def is_whole(self, group: list[int]) -> bool:
-        """Whether the sum of a linear function over these points moves linearly with a slice."""
+        """Tell whether the sum of a linear function over these points moves linearly with a slice."""
         shift = np.zeros_like(self.slices)
         shift[0, -1] = complex(*self.of.rng.normal(size=2))
         points = self.points[group]
@@ -348,7 +348,7 @@ class _Witness:
         return bool(abs(ahead + behind - 2.0 * here) < DIFFERENCE * (1.0 + np.sum(np.abs(points @ by))))
 
     def moved(self, points: Complex, to: Complex, start: Complex | None = None) -> Complex:
-        """The points where the slices have become others, by way of complex ones; those that are lost are left out."""
+        """Find points where the slices have become others, by way of complex ones; those that are lost are left out."""
         begin = self.slices if start is None else start
         gamma = np.exp(2j * np.pi * self.of.rng.uniform())
         found = (self.follow(y, gamma * begin, to) for y in points)
@@ -393,7 +393,7 @@ class _Numbers:
         self.n = n
 
     def at(self, y: Complex) -> tuple[Complex, Complex]:
-        """Values and slopes."""
+        """Return values and slopes."""
         x = np.append(y, 1.0)[self.factors]
         slopes = np.zeros((len(x), self.n + 1), complex)
         for k in range(x.shape[1]):
@@ -402,7 +402,7 @@ class _Numbers:
 
 
 def _indexed(f: Poly, h: int) -> homotopy.Polynomial:
-    """A polynomial in u and v by the numbers of its factors."""
+    """Return a polynomial in u and v by the numbers of its factors."""
     found: homotopy.Polynomial = {}
     for m, c in f.terms.items():
         places = [int(name) + h * (kind == "v") for (kind, name), e in m for _ in range(e)]
@@ -411,12 +411,12 @@ def _indexed(f: Poly, h: int) -> homotopy.Polynomial:
 
 
 def _mirrored_slices(slices: Complex, h: int) -> Complex:
-    """The slices on which the mirror images of points lie."""
+    """Return the slices on which the mirror images of points lie."""
     return np.column_stack([slices[:, h : 2 * h], slices[:, :h], slices[:, -1]]).conj()
 
 
 def _value(p: Poly, values: Mapping[Variable, complex]) -> complex:
-    """A polynomial at values, of which inverse turns and mirror images have their own."""
+    """Return a polynomial at values, of which inverse turns and mirror images have their own."""
     total = 0.0 + 0.0j
     for m, c in p.terms.items():
         for (kind, body), e in m:

@@ -23,7 +23,7 @@ Linearize: TypeAlias = Callable[[Array], tuple[Array, Array, Array, Array]]
 
 
 def _pull(gap: Array, rate: Array) -> float:
-    """(grad eta . d) / eta of one known solution, `rate` being the change of features along d."""
+    """Return (grad eta . d) / eta of one known solution, `rate` being the change of features along d."""
     square = max(float(gap @ gap), NEGLIGIBLE**2)  # finite on a known solution
     return -2.0 * float(gap @ rate) / (square * (1.0 + square))
 
@@ -37,7 +37,7 @@ class Search:
         self.features: list[Array] = []
 
     def go_on(self, start: Array) -> bool:
-        """Whether one more start leads to something new; if so, once more from there."""
+        """Tell whether one more start leads to something new; if so, once more from there."""
         before = len(self.solutions)
         while True:
             (q, _, _, F, _), left = newton(self.at, self.move, start, self.tolerance, self.reach, self._lengthen)

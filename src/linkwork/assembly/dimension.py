@@ -20,7 +20,7 @@ ATTEMPTS = 20  # with other directions: where motions meet, about half of them l
 
 
 def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.random.Generator) -> int:
-    """The dimension of the set of solutions around the solution q; `units` are the scales of the coordinates."""
+    """Return the dimension of the set of solutions around the solution q; `units` are the scales of the coordinates."""
     _, J, F, F_q = at(q)
     sizes = row_sizes(J * units, SHORT_ROW)
     loose = null_space(J * units, halved(HALF_THE_DIGITS))  # of a singular position, which is known to few digits
@@ -38,7 +38,7 @@ def local_dimension(at: Linearize, move: Move, q: Array, units: Array, rng: np.r
 
 
 def _cut(at: Linearize, sizes: Array, F: Array, directions: Array) -> Linearize:
-    """R, rows of unit length, with hyperplanes directions . (F(q) - F) = BESIDE."""
+    """Return R, rows of unit length, with hyperplanes directions . (F(q) - F) = BESIDE."""
 
     def linearize(q: Array) -> tuple[Array, Array, Array, Array]:
         R, J, here, here_q = at(q)

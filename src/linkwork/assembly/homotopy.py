@@ -73,12 +73,12 @@ class Solutions:
 
 
 def degrees(system: Sequence[Polynomial], grouping: Grouping) -> list[tuple[int, ...]]:
-    """The degree of every polynomial in every group."""
+    """Return the degree of every polynomial in every group."""
     return [tuple(max(sum(k in group for k in term) for term in f) for group in grouping) for f in system]
 
 
 def path_count(system: Sequence[Polynomial], grouping: Grouping) -> int:
-    """The multi-homogeneous Bezout number: the coefficient of prod a_g^size(g) in prod_i sum_g degree_ig a_g."""
+    """Return the multi-homogeneous Bezout number: the coefficient of prod a_g^size(g) in prod_i sum_g degree_ig a_g."""
     d = degrees(system, grouping)
 
     @cache
@@ -95,7 +95,7 @@ def path_count(system: Sequence[Polynomial], grouping: Grouping) -> int:
 
 
 def _choices(d: Sequence[tuple[int, ...]], left: tuple[int, ...], i: int = 0) -> Iterator[tuple[int, ...]]:
-    """The group whose factor vanishes in each row of the start system, in every way that fixes all unknowns."""
+    """Return the group whose factor vanishes in each row of the start system, in every way that fixes all unknowns."""
     if i == len(d):
         yield ()
         return
@@ -146,7 +146,7 @@ class Homotopy:
         self.work = np.empty(size_of(tracker.work, width, self.degree))
 
     def _form(self, g: int, rng: np.random.Generator) -> Complex:
-        """A random linear form of the coordinates of one group, of unit length."""
+        """Form a random linear form of the coordinates of one group, of unit length."""
         form = np.zeros(self.n, dtype=complex)
         part = rng.normal(size=(2, len(self.groups[g])))
         form[self.groups[g]] = (part[0] + 1j * part[1]) / np.linalg.norm(part)
@@ -176,7 +176,7 @@ class Homotopy:
         allowed: float = PREDICTED,
         report: Callable[[float], None] = lambda _: None,
     ) -> tuple[Complex, NDArray[np.bool_]]:
-        """The points further along their paths, and which of them got there; `report` takes the part that is done."""
+        """Find points further along their paths, and which of them got there; `report` takes the part that is done."""
         width = size_of(tracker.path, self.n)
         paths = np.zeros((len(points), width))
         for row, x in zip(paths, points, strict=True):
@@ -197,7 +197,7 @@ class Homotopy:
         return x, np.array([on.status[0] == tracker.REACHED for on in ends], dtype=bool)
 
     def linearize(self, x: Complex) -> tuple[Complex, Complex, Complex, Complex]:
-        """f and the charts at x with their Jacobian; x itself and its Jacobian."""
+        """Return f and the charts at x with their Jacobian; x itself and its Jacobian."""
         at = np.ascontiguousarray(x, dtype=complex).copy()
         tracker.linearize_at(self.table, at.view(float), 0.0, 0.0, self.work)
         w = tracker.work(self.work, self.n, self.degree)
@@ -211,7 +211,7 @@ class Homotopy:
         return float(values[-1] / values[0])
 
     def find_end(self, x: Complex) -> Complex | None:
-        """The end of the path that passes x at t = ENDGAME by Cauchy's mean, None if it is not found."""
+        """Find the end of the path that passes x at t = ENDGAME by Cauchy's mean, None if it is not found."""
         radius = ENDGAME
         estimate: Complex | None = None
         found: Complex | None = None
@@ -254,7 +254,7 @@ def solve(
     rng: np.random.Generator,
     report: Callable[[float], None] = lambda _: None,
 ) -> Solutions:
-    """All isolated solutions of a square system, `grouping` being a partition of its unknowns."""
+    """Return all isolated solutions of a square system, `grouping` being a partition of its unknowns."""
     H = Homotopy(system, grouping, rng)
     middle, ends, conditions = _track(H, H.starts, PREDICTED, report)
     # Two paths never meet before the end, so that two at one regular end say that one of them has jumped.
@@ -297,7 +297,7 @@ def solve(
 def _track(
     H: Homotopy, starts: Complex, allowed: float, report: Callable[[float], None] = lambda _: None
 ) -> tuple[Complex, Complex, Array]:
-    """Where the paths are at the radius of the endgame and at t = 0, and the condition there.
+    """Find where the paths are at the radius of the endgame and at t = 0, and the condition there.
 
     What is lost before the endgame is not finite; an end that is not reached has condition zero.
     """
@@ -312,7 +312,7 @@ def _near(x: Complex, y: Complex) -> bool:
 
 
 def _coinciding(points: Complex, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The candidates that lie on another candidate."""
+    """Return the candidates that lie on another candidate."""
     from scipy.spatial import KDTree
 
     which = np.flatnonzero(candidates)

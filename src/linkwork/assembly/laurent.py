@@ -165,7 +165,7 @@ class Angle(_Number):
         return Angle({b: m * factor for b, m in self.multiples.items()}, self.constant * factor)
 
     def turn(self) -> Poly:
-        """exp(i angle)."""
+        """Return exp(i angle)."""
         if any(abs(m - round(m)) > AGREEMENT for m in self.multiples.values()):
             raise NotPolynomialError("a fraction of an angle")
         exponents = tuple(sorted(((TURN, b), round(m)) for b, m in self.multiples.items()))
@@ -211,7 +211,7 @@ class Root(_Number):
 
 
 def arithmetic() -> Arithmetic:
-    """Numbers as they are; polynomials, angles and roots as far as the row stays polynomial."""
+    """Return numbers as they are; polynomials, angles and roots as far as the row stays polynomial."""
     floats = float_arithmetic()
     known: dict[str, Callable[..., Any]] = {
         **RING,

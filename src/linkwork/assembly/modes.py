@@ -155,7 +155,7 @@ def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def in_mode(model: Model, number: int, keep: Sequence[str] = ()) -> Model:
-    """The mechanism from the start in one of its modes, counted from 1 as `modes` lists them.
+    """Return the mechanism from the start in one of its modes, counted from 1 as `modes` lists them.
 
     The velocities are the nearest to those of the model that fit; those of the coordinates `keep` do not change.
     """
@@ -183,7 +183,7 @@ class Found:
     notes: tuple[Note, ...] = ()
 
     def modes(self) -> list[Mode]:
-        """Each position once, to rounding, the nearest to the start first."""
+        """Return each position once, to rounding, the nearest to the start first."""
         p = self.problem
         at_start = p.evaluate(p.features, p.start)
         kept: list[tuple[float, Array, Array, bool]] = []
@@ -213,7 +213,7 @@ class Found:
 
 
 def _search(problem: Problem, rng: Random) -> tuple[Found, int]:
-    """What many starts lead to, and how many."""
+    """Find what many starts lead to, and how many."""
     freedoms = problem.freedoms(problem.closed, rng)
     if freedoms:
         problem = problem.slice(freedoms, rng)
@@ -222,7 +222,7 @@ def _search(problem: Problem, rng: Random) -> tuple[Found, int]:
 
 
 def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
-    """The real ones of all complex solutions."""
+    """Return the real ones of all complex solutions."""
     c = polynomials(problem)
     if c.consistent and c.freedoms > 0:
         problem = problem.slice(c.freedoms, rng)
@@ -238,7 +238,7 @@ def _follow_paths(problem: Problem, rng: Random, path_limit: int, progress: Prog
 
 
 def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
-    """The same along a tree of joints, if nothing is left to move."""
+    """Return the same along a tree of joints, if nothing is left to move."""
     if problem.freedoms(problem.closed, rng):
         raise NotPolynomialError("a freedom in space that is neither driven nor kept")
     c = spatial_closure(problem)
@@ -248,7 +248,7 @@ def _follow_paths_in_space(problem: Problem, rng: Random, path_limit: int, progr
 
 
 def _follow_paths_of_stated(problem: Problem, rng: Random, path_limit: int, progress: Progress) -> Found:
-    """The same in the coordinates that a model states, what is left to move being cut by slices."""
+    """Return the same in the coordinates that a model states, what is left to move being cut by slices."""
     c = stated_closure(problem)
     if c.consistent and c.freedoms > 0:
         problem = problem.slice(c.freedoms, rng)
@@ -272,7 +272,7 @@ def _close(
     progress: Progress,
     more: Sequence[Note] = (),
 ) -> Found:
-    """The real ones of all complex solutions in coordinates of joints, or of the model's own."""
+    """Return the real ones of all complex solutions in coordinates of joints, or of the model's own."""
     if not c.consistent:
         return _contradiction(problem)
     for _ in range(ATTEMPTS):

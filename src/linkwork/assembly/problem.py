@@ -49,7 +49,7 @@ class Problem:
 
     @staticmethod
     def of(model: Model, keep: Sequence[str] = ()) -> Problem:
-        """Of a model that is sound, with coordinates that exist."""
+        """Set up the problem of a sound model, in coordinates that exist."""
         equations = prepare(model, "body").equations.of_positions.without_counting()
         kept = number_kept(equations, keep)
         for name in keep:
@@ -111,7 +111,7 @@ class Problem:
         return np.where(self.equations.turning, 1.0, self.unit)
 
     def slice(self, count: int, rng: Random) -> Problem:
-        """With random linear equations through the start position, closed if that is possible."""
+        """Add random linear equations through the start position, closed if that is possible."""
         at_start = self.evaluate(self.features, self.start if self.closed is None else self.closed)
         made = []
         for _ in range(count):
@@ -126,7 +126,7 @@ class Problem:
         return np.array(evaluate(expressions, at), dtype=float)
 
     def residual(self, q: Array) -> float:
-        """The largest gap in metres or radians."""
+        """Return the largest gap in metres or radians."""
         return float(np.max(np.abs(self.evaluate(self.rows, q)), initial=0.0))
 
     @cached_property
@@ -158,7 +158,7 @@ class Problem:
         return at
 
     def move(self, q: Array, dx: Array) -> Array:
-        """q changed by dx, what is kept excepted."""
+        """Return q changed by dx, what is kept excepted."""
         e = self.equations
         if self.model.space == "planar":
             moved = q + dx
@@ -169,13 +169,13 @@ class Problem:
         return moved
 
     def turn_bodies(self, rng: Random) -> Array:
-        """The start position with all bodies turned and shifted at random."""
+        """Return the start position with all bodies turned and shifted at random."""
         n = len(self.units)
         change = np.where(self.equations.turning, rng.uniform(-math.pi, math.pi, n), self.unit * rng.normal(size=n))
         return self.move(self.start, change)
 
     def close(self, q: Array) -> Array | None:
-        """A position in which everything closes, to rounding, if Newton's iteration from q leads to one."""
+        """Return a position in which everything closes, to rounding, if Newton's iteration from q leads to one."""
         (found, *_), left = newton(self.linearize, self.move, q, CLOSED, REACH * self.units)
         return found + 0.0 if left < CLOSED else None  # a zero has no sign
 
@@ -202,11 +202,11 @@ class Problem:
         return null_space(self.linearize(q)[1] * self.units)
 
     def freedoms(self, q: Array | None, rng: Random) -> int:
-        """The dimension of the set of solutions around q; zero if there is no q."""
+        """Return the dimension of the set of solutions around q; zero if there is no q."""
         return 0 if q is None else local_dimension(self.linearize, self.move, q, self.units, rng)
 
     def regular_position(self, rng: Random) -> Array:
-        """The closed start position, another where that is singular or does not close, or any if none is found.
+        """Return the closed start position, another where that is singular or does not close, or any if none is found.
 
         Rows lose rank in special positions: all links in one line say nothing about the freedoms of the mechanism.
         """

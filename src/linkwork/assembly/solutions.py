@@ -108,7 +108,7 @@ def solve_closure(c: Closure, rng: Random, path_limit: int, progress: Progress) 
 def _solve_block(
     block: Block, known: Solution, rng: Random, path_limit: int, ends: Ends, report: Callable[[float], None]
 ) -> list[Solution]:
-    """The solutions of a block that follow one of the earlier blocks."""
+    """Return the solutions of a block that follow one of the earlier blocks."""
     r = reduce_block(block, known.values)
     if not all(p.variables() for p in r.equations):  # some loop cannot close
         return []
@@ -136,7 +136,7 @@ def solve_reduced(
     ends: Ends,
     report: Callable[[float], None],
 ) -> list[Solution]:
-    """The solutions of a square system that solve all equations it was made of, counted in `ends`."""
+    """Return the solutions of a square system that solve all equations it was made of, counted in `ends`."""
     equations = r.system()
     if not r.unknowns:
         return [_extend(known, r.values(np.zeros(0, dtype=complex)), True)]
@@ -158,7 +158,7 @@ def solve_reduced(
 
 
 def _extend(known: Solution, values: Values, regular: bool, dimension: int = 0, number: int = -1) -> Solution:
-    """A solution of the earlier blocks with that of one more."""
+    """Return a solution of the earlier blocks with that of one more."""
     together = {**known.values, **values}
     if known.dimension:
         given = known.given
@@ -178,7 +178,7 @@ def combine(equations: Sequence[homotopy.Polynomial], rng: Random) -> homotopy.P
 
 
 def _residual(f: homotopy.Polynomial, point: NDArray[np.complex128]) -> float:
-    """|f| relative to the sum of its terms."""
+    """Return |f| relative to the sum of its terms."""
     terms = [c * math.prod([complex(point[k]) for k in term]) for term, c in f.items()]
     return abs(sum(terms)) / max(sum(map(abs, terms)), 1e-300)
 
@@ -192,7 +192,7 @@ def _is_real(values: Values, tolerance: float) -> bool:
 
 
 def position(problem: Problem, c: Closure, values: Values) -> Array:
-    """The coordinates of all bodies; free angles are taken within half a turn of the start."""
+    """Return the coordinates of all bodies; free angles are taken within half a turn of the start."""
     bodies = [body.name for body in problem.model.bodies]
     phi: dict[str, float] = {}
     for body in c.turns:

@@ -76,7 +76,7 @@ class SpatialClosure:
         return [list(range(int(first), int(first) + size)) for first, size in zip(firsts, sizes, strict=False)]
 
     def reduce(self, rng: Random) -> tuple[Reduced, list[homotopy.Polynomial]]:
-        """All equations in theta, 1/theta and displacements, and as many as there are unknowns."""
+        """Return all equations in theta, 1/theta and displacements, and as many as there are unknowns."""
         parts = {TURN: (TURN, BACK), SHIFT: (SHIFT,)}
         unknowns = [(part, name) for kind, name in self.coordinates.values() for part in parts[kind]]
         forms = {v: monomial(v) for v in unknowns}
@@ -88,7 +88,7 @@ class SpatialClosure:
         return whole, [*circles, *(rows if len(rows) == needed else [combine(rows, rng) for _ in range(needed)])]
 
     def position(self, problem: Problem, values: Mapping[Variable, complex]) -> Array:
-        """The coordinates of all bodies."""
+        """Return the coordinates of all bodies."""
         found = {
             x: cmath.phase(values[v]) if v[0] == TURN else self.unit * values[v].real
             for x, v in self.coordinates.items()
@@ -146,7 +146,7 @@ def _unknowns(coordinates: Mapping[Expr, Variable], unit: float) -> dict[Expr, A
 
 
 def stated_closure(problem: Problem) -> SpatialClosure:
-    """The constraints, and slices, of a model that states its equations, in its own coordinates.
+    """Return the constraints, and slices, of a model that states its equations, in its own coordinates.
 
     Those that are kept are numbers, and angles that rows give by other angles are put in their place.
     """
@@ -177,7 +177,7 @@ def stated_closure(problem: Problem) -> SpatialClosure:
 
 
 def _size(row: Any) -> float:
-    """The largest coefficient of a row in which all coordinates are unknown."""
+    """Return the largest coefficient of a row in which all coordinates are unknown."""
     if isinstance(row, Angle):
         return 1.0
     p = row.polynomial() if isinstance(row, Root) else laurent.as_poly(row)
@@ -185,7 +185,7 @@ def _size(row: Any) -> float:
 
 
 def solve_in_space(c: SpatialClosure, rng: Random, path_limit: int, progress: Progress) -> Ends:
-    """All complex solutions."""
+    """Return all complex solutions."""
     whole, system = c.reduce(rng)
     most = min(path_limit, MOST_PATHS)
     if homotopy.path_count(system, c.grouping) > most:

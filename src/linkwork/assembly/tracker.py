@@ -118,7 +118,7 @@ def length(n: int, x: Pointer) -> float:
 
 
 def linearize(table: Pointer, x: Pointer, t: complex, w: Work) -> None:
-    """H(x, t), its Jacobian and its rate."""
+    """Return H(x, t), its Jacobian and its rate."""
     system = head(table)
     n, rows = int(system.n[0]), int(system.rows[0])
     at = system.rest
@@ -167,7 +167,7 @@ def linearize(table: Pointer, x: Pointer, t: complex, w: Work) -> None:
 
 
 def solve_linear(n: int, A: Pointer, b: Pointer) -> None:
-    """b <- A^-1 b by elimination with row pivoting; A is overwritten. A singular A gives what is not finite."""
+    """Compute b <- A^-1 b by elimination with row pivoting; A is overwritten. A singular A gives what is not finite."""
     for k in range(n):
         best, pivot = -1.0, k
         for i in range(k, n):
@@ -194,7 +194,7 @@ def solve_linear(n: int, A: Pointer, b: Pointer) -> None:
 
 
 def slope(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) -> None:
-    """w.H := the change -H_x^-1 H_t dt of a point of a path."""
+    """Return w.H := the change -H_x^-1 H_t dt of a point of a path."""
     linearize(table, x, t, w)
     for i in range(n):
         put(w.H, i, -dt * value(w.rate, i))
@@ -202,7 +202,7 @@ def slope(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) 
 
 
 def predict(table: Pointer, n: int, x: Pointer, t: complex, dt: complex, w: Work) -> None:
-    """w.trial := the point at t + dt of the path through x, by the classical method of Runge and Kutta."""
+    """Return w.trial := the point at t + dt of the path through x, by the classical method of Runge and Kutta."""
     copy(x, w.trial, 2 * n)
     copy(x, w.change, 2 * n)
     for at, weight, onward in ((0.0, 1 / 6, 0.5), (0.5, 1 / 3, 0.5), (0.5, 1 / 3, 1.0), (1.0, 1 / 6, 0.0)):
@@ -224,7 +224,7 @@ class PathPoint(NamedTuple):
 
 
 def correct(at: PathPoint, x: Pointer, k: int) -> tuple[Pointer, float]:
-    """x after a step of Newton, in one of two rooms, and how long the step was."""
+    """Return x after a step of Newton, in one of two rooms, and how long the step was."""
     new = at.w.trial if k % 2 == 0 else at.w.change
     linearize(at.table, x, at.t, at.w)
     solve_linear(at.n, at.w.J, at.w.H)
@@ -247,7 +247,7 @@ def converge(at: PathPoint, allowed: float, last: bool) -> tuple[Pointer, float]
 
 
 def advance(table: Pointer, n: int, on: Path, along: Stretch, w: Work) -> None:
-    """One step, taken or refused."""
+    """Return one step, taken or refused."""
     on.steps[0] += 1.0
     if on.step[0] < SHORTEST_STEP or on.steps[0] > MAX_STEPS:
         on.status[0] = LOST
@@ -290,6 +290,6 @@ def follow(table: Pointer, along: Pointer, paths: Pointer, count: int, budget: i
 
 @kernel
 def linearize_at(table: Pointer, x: Pointer, t_re: float, t_im: float, w: Pointer) -> None:
-    """H, its Jacobian and its rate at (x, t), into the places of `work`."""
+    """Return H, its Jacobian and its rate at (x, t), into the places of `work`."""
     system = head(table)
     linearize(table, x, complex(t_re, t_im), work(w, int(system.n[0]), int(system.degree[0])))

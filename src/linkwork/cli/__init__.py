@@ -27,7 +27,7 @@ ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 @cache
 def _command(name: str) -> Any:
-    """The command of this name, or all if there is none; to collect the options of all takes longer than some."""
+    """Find command of this name, or all if there is none; to collect the options of all takes longer than some."""
     chosen = copy(app)
     chosen.registered_commands = [
         command for command in app.registered_commands if name in (command.name, cast(Any, command.callback).__name__)
@@ -76,5 +76,5 @@ def _answer(arguments: Sequence[str]) -> int:
 
 
 def _is_about_output(error: OSError) -> bool:
-    """Whether writing to standard output failed: files have names, and libraries that write them no numbers."""
+    """Tell whether writing to standard output failed: files have names, and libraries that write them no numbers."""
     return error.filename is None and error.errno is not None

@@ -89,7 +89,7 @@ def output_option(text: str) -> Any:
 
 
 def seconds(text: str) -> float:
-    """A time as model files have it: a number of seconds, or with a unit."""
+    """Return a time as model files have it: a number of seconds, or with a unit."""
     from linkwork.errors import ModelError
     from linkwork.units import TIME, quantity
 

@@ -60,7 +60,7 @@ def complete_model(incomplete: str) -> list[str]:
 
 
 def complete_source(incomplete: str) -> list[str]:
-    """A model, or the result of a run."""
+    """Return a model, or the result of a run."""
     return [*complete_model(incomplete), *complete_files(incomplete, RESULTS)]
 
 

@@ -38,7 +38,7 @@ Pivoting: TypeAlias = Annotated[
 
 
 def _pivots(text: str) -> str | list[int]:
-    """The name of a strategy, or rows counted from zero."""
+    """Return the name of a strategy, or rows counted from zero."""
     words = text.split(",")
     return [int(word) - 1 for word in words] if all(word.strip().isdecimal() for word in words) else text
 
@@ -156,7 +156,7 @@ def equations(
 
 
 def _write_system(system: System, form: str, to: str, cases: bool, output: Path | None, json: bool) -> None:
-    """A system in reduced involutive form: implicit where its structure shows it, else by its cases."""
+    """Write a system in reduced involutive form: implicit where its structure shows it, else by its cases."""
     from linkwork.files import write_text
     from linkwork.lecture.system import involutive
     from linkwork.view.report import as_json, progress

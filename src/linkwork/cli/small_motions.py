@@ -78,7 +78,7 @@ def equilibrium(
 
 
 def find_all(mechanism: Model, output: Sequence[Path], json: bool) -> None:
-    """All rests, and a page that shows them."""
+    """Find all rests, and a page that shows them."""
     from linkwork.analyses.equilibria import equilibria
     from linkwork.files import write_text
     from linkwork.view.report import progress
@@ -175,7 +175,7 @@ def linearize(
 
 
 def values_of(text: str) -> tuple[str, list[float]]:
-    """A name and values, as in v=0:10:0.1 or v=1,2,5."""
+    """Return a name and values, as in v=0:10:0.1 or v=1,2,5."""
     from linkwork.view.page import MOST_ROWS
 
     name, _, values = text.partition("=")
@@ -197,7 +197,7 @@ def values_of(text: str) -> tuple[str, list[float]]:
 
 
 def state_of(text: str | None) -> Any:
-    """A time where it is one."""
+    """Return a time where it is one."""
     from linkwork.cli.app import seconds
 
     return text if text in (None, "equilibrium", "start") else seconds(text)

@@ -107,7 +107,7 @@ class Beside(Printed):
         return list(dict.fromkeys(d.part for d in self.differences))
 
     def spread(self, owner: str | None, part: str) -> Spread | None:
-        """Of the differences of a part of one owner, or of all together; None if there are none."""
+        """Measure the spread of the differences of a part of one owner, or of all together; None if there are none."""
         chosen = [d.values for d in self.differences if d.part == part and owner in (None, d.owner)]
         return spread(np.concatenate(chosen)) if chosen else None
 
@@ -161,7 +161,7 @@ def _mean_square(x: Array) -> float:
 
 
 def _without_turns(motion: Trajectory, d: Difference) -> Difference:
-    """An angle with whole turns taken from the rows of the table that are nearer to the motion without them."""
+    """Return an angle with whole turns taken from the rows of the table that are nearer to the motion without them."""
     known = np.isfinite(d.values)
     turns = np.where(known, np.round(np.where(known, d.values, 0.0) / tau), 0.0)
     if d.unit != "rad" or not np.any(turns):
@@ -180,7 +180,7 @@ def spread(values: Array) -> Spread:
 
 
 def read_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Table:
-    """A text table of another program, or a result of linkwork; `columns` may say which column has the times."""
+    """Read a text table of another program, or a result of linkwork; `columns` may say which column has the times."""
     path = Path(path)
     if path.suffix.lower() == ".nc" or is_result(path):
         motion = load(path)
@@ -204,7 +204,7 @@ def read_table(path: str | Path, columns: Mapping[str, str] | None = None) -> Ta
 
 
 def times_of(tables: Sequence[Table]) -> tuple[float, float | None]:
-    """The last time of tables, and the time between two of their rows if it is always the same."""
+    """Return the last time of tables, and the time between two of their rows if it is always the same."""
     last = max(float(table.t[-1]) for table in tables)
     t = np.unique(np.concatenate([table.t for table in tables]))
     step = last / max(1, round(last / float(np.min(np.diff(t)))))
@@ -213,7 +213,7 @@ def times_of(tables: Sequence[Table]) -> tuple[float, float | None]:
 
 
 def beside(motion: Trajectory, tables: Sequence[Table], columns: Mapping[str, str] | None = None) -> Beside:
-    """A motion at the times of tables, and what they say.
+    """Return a motion at the times of tables, and what they say.
 
     `columns` maps columns to quantities, "A_x" to "boom.A.x", to "-rod.phi" if the other program counts the other way;
     {} stands for any text, "{}_x" to "{}.vx", "adams:A_x" is the column of one table alone, and "" leaves it out.
@@ -261,7 +261,7 @@ def beside(motion: Trajectory, tables: Sequence[Table], columns: Mapping[str, st
 
 
 def _assigned(table: str, column: str, columns: Mapping[str, str], used: set[str]) -> str | None:
-    """What the user calls this column, None if nothing is said of it."""
+    """Find what the user calls this column, None if nothing is said of it."""
     for name, quantity in columns.items():
         of = name.removeprefix(f"{table}:")
         pattern = "(.+)".join(re.escape(part) for part in of.split(ANY, 1))
@@ -288,7 +288,7 @@ def _refuse_unit(table: str, column: str, quantity: str) -> None:
 
 
 def _quantity(motion: Trajectory, column: str, wanted: str | None) -> str | None:
-    """The quantity that is wanted, or that is called like the column; None if there is none."""
+    """Return the quantity that is wanted, or that is called like the column; None if there is none."""
     if wanted is not None and wanted in motion:
         return wanted
     if wanted is not None and any(sign in wanted for sign in "*?["):
@@ -311,13 +311,13 @@ def _quantity(motion: Trajectory, column: str, wanted: str | None) -> str | None
 
 
 def _alike(motion: Trajectory, names: Sequence[str], unit: str) -> bool:
-    """Whether quantities are the same but for rounding, on the scale of all that have this unit."""
+    """Tell whether quantities are the same but for rounding, on the scale of all that have this unit."""
     atol = TYPED * _scale(motion, unit)
     return all(np.allclose(motion[name], motion[names[0]], rtol=0.0, atol=atol) for name in names)
 
 
 def _scale(motion: Trajectory, unit: str) -> float:
-    """The largest value of all quantities that have this unit."""
+    """Return the largest value of all quantities that have this unit."""
     return max(float(np.max(np.abs(x.values), initial=0.0)) for x in motion.quantities.values() if x.unit == unit)
 
 
@@ -326,7 +326,7 @@ def _words(name: str) -> list[str]:
 
 
 def _in_si(table: str, name: str, column: Column, unit: str) -> Array:
-    """The values of a column in the unit of the quantity it is compared with."""
+    """Return the values of a column in the unit of the quantity it is compared with."""
     if not column.unit or column.unit == unit:
         return column.values
     own, expected = parse_unit(column.unit), parse_unit(unit.replace(" ", "*"))
@@ -337,7 +337,7 @@ def _in_si(table: str, name: str, column: Column, unit: str) -> Array:
 
 
 def _at(t: Array, values: Array, times: Array) -> tuple[Array, float | None]:
-    """Values at other times, and their error if these lie between those of the motion.
+    """Return values at other times, and their error if these lie between those of the motion.
 
     Splines of third order have errors of h^4: a sixteenth of what every second row gives.
     """

@@ -129,7 +129,7 @@ class Comparison(Printed):
         return {"rows": [asdict(row) for row in self.rows], "reference": dict(self.reference), **others}
 
     def row_of(self, formulation: str) -> Row | None:
-        """The finished row of a formulation, None if there is none."""
+        """Return the finished row of a formulation, None if there is none."""
         return next((row for row in self.rows if row.ok and formulation in (row.formulation, row.label)), None)
 
     def _repr_html_(self) -> str:
@@ -205,7 +205,7 @@ def compare(
 
 
 def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
-    """The motion with tolerances TIGHT and how far it can be trusted; None and the reason if it cannot be had."""
+    """Find motion with tolerances TIGHT and how far it can be trusted; None and the reason if it cannot be had."""
     info: dict[str, Any] = {"model": mechanism.model.name, "rtol": TIGHT, "atol": TIGHT}
     info["t_end"] = mechanism.model.simulation.t_end
     massless: ModelError | None = None
@@ -264,7 +264,7 @@ def _row(
 
 
 def _distances(motion: Trajectory, truth: Trajectory) -> tuple[float, float]:
-    """The largest differences of places and of angles of the bodies over the report times.
+    """Return the largest differences of places and of angles of the bodies over the report times.
 
     Between the attitudes e and e' of Euler parameters lies the angle 2 acos(e . e'), to first order 2 |e - e'|.
     """
@@ -274,7 +274,7 @@ def _distances(motion: Trajectory, truth: Trajectory) -> tuple[float, float]:
 
 
 def _share(progress: Progress | None, k: int, runs: int, what: str) -> Moved:
-    """The progress of one run as a part of that of all; compiling, which can take longest, comes before t = 0."""
+    """Find progress of one run as a part of that of all; compiling, which can take longest, comes before t = 0."""
 
     def moved(fraction: float, t: float) -> None:
         if progress is not None:

@@ -74,7 +74,7 @@ def inverse(
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """The forces that the actuators of a model need for a motion: `actuator:NAME`, their powers, and all reactions.
+    """Find forces that the actuators of a model need for a motion: `actuator:NAME`, their powers, and all reactions.
 
     The `motion` is a result of `kinematics` or `simulate`, or a file of one; or a table of measured positions, whose
     columns name coordinates, points or freedoms of joints, as many as there are freedoms: they are smoothed. Without
@@ -103,7 +103,7 @@ def prescribe(
     assemble: bool,
     progress: Callable[[float, float], None] | None,
 ) -> Trajectory:
-    """The motion: as it is given, from a file, through measured positions, or by the drivers."""
+    """Return the motion: as it is given, from a file, through measured positions, or by the drivers."""
     if motion is not None and (t_end is not None or step is not None):
         raise UsageError("a motion that is given has its own times", "no-effect")
     if isinstance(motion, str | Path):
@@ -129,7 +129,7 @@ def prescribe(
 
 
 def read_motion(e: Equations, motion: Trajectory) -> tuple[Array, Array, Array]:
-    """q, v and a of the bodies of these equations; UsageError if the motion is that of others."""
+    """Read q, v and a of the bodies of these equations; UsageError if the motion is that of others."""
     if not len(motion.t) or not np.all(np.diff(motion.t) > 0.0):
         message = f"the motion of '{motion.name}' has no rows, or times that do not rise"
         raise UsageError(message, "empty-trajectory")
@@ -145,7 +145,7 @@ def read_motion(e: Equations, motion: Trajectory) -> tuple[Array, Array, Array]:
 
 
 def actuation(s: Source) -> ComputationSequence:
-    """(t, q, v, a, lam) -> lam improved, and what part of the forces is held by none, in the metric W^-1."""
+    """Return (t, q, v, a, lam) -> lam improved, and what part of the forces is held by none, in the metric W^-1."""
     e = s.loaded
     assert e is not None
     n, m = len(e.v), len(e.Psi)
@@ -173,7 +173,7 @@ def fill_forces(
     found: Pointer,
     w: Pointer,
 ) -> None:
-    """In every row (t, q, v, a, lam) of x, with its values of what is held, lam; in `found` as `actuation` returns."""
+    """Fill lam into every row (t, q, v, a, lam) of x, with its held values; `found` is as `actuation` returns it."""
     about = header(p)
     n, m = about.n_v, about.m
     width = 1 + about.n_q + 2 * n + m
@@ -194,7 +194,7 @@ def fill_forces(
 
 
 def free(e: Equations) -> Equations:
-    """The equations with the joints alone: actuators are forces, whose sizes are held, and results of their own."""
+    """Find equations with the joints alone: actuators are forces, whose sizes are held, and results of their own."""
     e, sizes = e.with_rows(np.flatnonzero(~of_actuators(e)).tolist()), dict[str, Output]()
     loads: dict[str, Output] = {}
     for label, output in e.outputs["loads"].items():
@@ -212,7 +212,7 @@ def free(e: Equations) -> Equations:
 
 
 def undriven(model: Model) -> Model:
-    """The model without its drivers, and without what asks for their forces."""
+    """Return the model without its drivers, and without what asks for their forces."""
 
     def asks(formula: Expr) -> bool:
         return any(node.op == "symbol" and str(node.value).startswith("driving") for node in ordered([formula]))
@@ -223,7 +223,7 @@ def undriven(model: Model) -> Model:
 
 
 def of_actuators(e: Equations) -> NDArray[np.bool_]:
-    """Which rows are what actuators push."""
+    """Tell which rows are what actuators push."""
     return np.array([row.element.startswith(MARK) for row in e.rows], dtype=bool)
 
 
@@ -265,7 +265,7 @@ class Acted:
         self.metric = {ARM: self.start.length, MASS: float(inertia.max(initial=0.0)) or 1.0}
 
     def place(self, k: int) -> Place:
-        """An instant of the motion."""
+        """Return an instant of the motion."""
         n, row = len(self.equations.q), self.rows[k]
         return Place(self.equations, row[1 : 1 + n], row[1 + n : 1 + n + len(self.equations.v)], float(row[0]))
 
@@ -276,12 +276,12 @@ class Acted:
 
     @kept
     def solver(self) -> tuple[System, Array]:
-        """The program `actuation`, and p."""
+        """Return the program `actuation`, and p."""
         system = self.system("inverse", lambda e: compile_system(in_metric(e), (actuation,), loaded=e))
         return system, system.p(Place(system.equations, self.start.q, self.start.v, self.start.t))
 
     def hold(self, chosen: NDArray[np.bool_], sizes: Array) -> Array:
-        """What is held at the instants: the sizes of actuators, and whether their forces are asked for."""
+        """Hold values at the instants: the sizes of actuators, and whether their forces are asked for."""
         e = self.equations
         held = np.tile([e.parameters[x] for x in e.held], (len(sizes), 1))
         held[:, self.of_size], held[:, self.of_closed] = sizes, chosen
@@ -298,7 +298,7 @@ class Acted:
         return lam, np.where(chosen, -lam[:, self.asked], sizes), found[:, m]
 
     def share(self) -> Shared:
-        """lam and the forces of the actuators at all instants."""
+        """Return lam and the forces of the actuators at all instants."""
         every, first = np.arange(len(self.t)), self.choose_first()
         chosen = np.broadcast_to(first, (len(every), len(first)))
         found = self.share_among(every, chosen)
@@ -314,7 +314,7 @@ class Acted:
         return found
 
     def share_among(self, which: Indices, chosen: NDArray[np.bool_]) -> Shared:
-        """The same at some instants with these chosen; the others take what makes the sum of weight tau^2 least."""
+        """Find same at some instants with these chosen; the others take what makes the sum of weight tau^2 least."""
         nothing = np.zeros(chosen.shape)
         lam, tau, unheld = self.solve(which, chosen, nothing)
         beta = np.zeros((*chosen.shape, chosen.shape[1]))
@@ -369,7 +369,7 @@ class Acted:
         )
 
     def explain_singular(self, place: Place) -> NumericalStop:
-        """What the actuators do not hold at an instant."""
+        """Find what the actuators do not hold at an instant."""
         e, loose = self.equations, share_freedoms(place, self.asked).loose
         ways = list_motions(e, reduce_basis(e, loose)) if loose.size else ""
         reason = Reason("actuators-singular", t=place.t, motions=ways)
@@ -387,7 +387,7 @@ class Shared(NamedTuple):
 
 
 def conclude(acted: Acted, told: Mechanism, began: float, compiling: float) -> Trajectory:
-    """The motion with forces, powers, reactions and energies."""
+    """Return the motion with forces, powers, reactions and energies."""
     shared = acted.share()
     system = acted.system("inverse report", lambda e: compile_system(in_metric(free(e)), (*LOCAL, close, report)))
     place = Place(system.equations, acted.start.q, acted.start.v, acted.start.t)
@@ -421,7 +421,7 @@ def conclude(acted: Acted, told: Mechanism, began: float, compiling: float) -> T
 
 
 def integrate(t: Array, rates: Array) -> Array:
-    """What rates amount to since the first time, by splines through them."""
+    """Find what rates amount to since the first time, by splines through them."""
     from scipy.interpolate import CubicSpline
 
     if len(t) < 2:

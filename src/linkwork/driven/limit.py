@@ -30,7 +30,7 @@ class Limit(NamedTuple):
 
 
 def find_limit(near: Place) -> Limit | None:
-    """The end of the path shortly after a place on it, if it is one.
+    """Find the end of the path shortly after a place on it, if it is one.
 
     Near its end the path is followed along the direction w of the smallest singular value instead of time,
 
@@ -55,7 +55,7 @@ def find_limit(near: Place) -> Limit | None:
     along = np.append(np.zeros(len(rows)), 1.0)
 
     def follow(s: float, x: Array) -> tuple[Array, Array]:
-        """The point x = (dx, t) of the path at s, from a neighbour, and dx/ds; NaN where there is none."""
+        """Return the point x = (dx, t) of the path at s, from a neighbour, and dx/ds; NaN where there is none."""
 
         def border(x: Array) -> tuple[Array, Array]:
             Psi, J, Psi_t = linearize(x)

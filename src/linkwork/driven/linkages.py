@@ -17,12 +17,12 @@ Array = NDArray[np.float64]
 
 
 def coupler_curve(motion: Trajectory, point: str) -> Array:
-    """The path of a named point ("coupler.P"): rows (x, y), one for every report time."""
+    """Return the path of a named point ("coupler.P"): rows (x, y), one for every report time."""
     return np.column_stack([motion[f"{point}.x"], motion[f"{point}.y"]])
 
 
 def rates_of(motion: Trajectory, name: str) -> tuple[str, str]:
-    """The names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
+    """Return the names of speed and acceleration of a coordinate: slider.vx and slider.ax for slider.x."""
     rates = motion.rates_of(name)
     if len(rates) != 2:
         raise UsageError(
@@ -39,7 +39,7 @@ def input_output(motion: Trajectory, given: str, result: str) -> Array:
 
 
 def transmission_angle(motion: Trajectory, line: tuple[str, str], other: tuple[str, str]) -> Array:
-    """The angle between two lines, each through two named points, in [0, pi/2].
+    """Return the angle between two lines, each through two named points, in [0, pi/2].
 
     In a four-bar these are the coupler and the output link at their joint: at pi/2 the coupler turns the output link
     best, at zero not at all.
@@ -60,7 +60,7 @@ class DeadCentre:
 
 
 def dead_centres(motion: Trajectory, output: str) -> list[DeadCentre]:
-    """Where a coordinate ("slider.x") turns back: its speed vanishes and its acceleration does not.
+    """Find where a coordinate ("slider.x") turns back: its speed vanishes and its acceleration does not.
 
     Between report times the speed is the cubic through its values and derivatives, which are known at both ends; the
     error of the time is of fourth order in the report step.
@@ -91,7 +91,7 @@ def readings(
     dead: Sequence[str] = (),
     transmission: tuple[str, str, str, str] | None = None,
 ) -> dict[str, Any]:
-    """What was asked for, as JSON holds it: points with their paths, input and output, dead centres, two lines.
+    """Find what was asked for, as JSON holds it: points with their paths, input and output, dead centres, two lines.
 
     The two lines of `transmission` are given by two points each.
     """

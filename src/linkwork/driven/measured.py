@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 
 
 def follow(model: Model, path: Path, assemble: bool) -> Trajectory:
-    """The motion through the positions of a table: its first column is the time, the others name what is measured."""
+    """Find motion through the positions of a table: its first column is the time, the others name what is measured."""
     columns = read_columns(path)
     names = [name for name in columns if name != "t"]
     if "t" not in columns or not names:
@@ -66,7 +66,7 @@ def follow(model: Model, path: Path, assemble: bool) -> Trajectory:
 
 
 def in_si(column: Column, unit: str, name: str) -> Array:
-    """The values of a column whose heading may have another unit of this kind."""
+    """Return the values of a column whose heading may have another unit of this kind."""
     own = units.parse_unit(column.unit or unit)
     if own.exponents != units.parse_unit(unit).exponents:
         raise UsageError(f"'{name}' is in {column.unit}, and should be in {unit} or its like", "unit-mismatch")
@@ -91,7 +91,7 @@ def measurable(model: Model) -> dict[str, tuple[Joint, str]]:
 
 
 def smooth(t: Array, Y: Array) -> Array:
-    """The values of smoothing splines at the times, of each column of Y.
+    """Return the values of smoothing splines at the times, of each column of Y.
 
     (B^T B + mu D^T D) c = B^T y,    A = B (B^T B + mu D^T D)^-1 B^T,    B c the values, D c the third derivatives
 
@@ -123,5 +123,5 @@ def smooth(t: Array, Y: Array) -> Array:
 
 
 def _band(A: Any) -> Array:
-    """The diagonals of a symmetric matrix of width three, the longest first, as banded solutions take them."""
+    """Return the diagonals of a symmetric matrix of width three, the longest first, as banded solutions take them."""
     return np.array([np.append(A.diagonal(-k), np.zeros(k)) for k in range(4)])

@@ -37,7 +37,7 @@ def _shifts(body: str, axes: str) -> Iterator[Velocity]:
 
 
 def _plain(vector: Vector) -> tuple[Any, ...]:
-    """The components, as numbers where they are."""
+    """Return the components, as numbers where they are."""
     return tuple(component.number if component.is_constant else component for component in vector)
 
 
@@ -89,7 +89,7 @@ class PlanarBody(Named):
         return (*_shifts(self.name, "xy"), Velocity(self.name, "phi", "angle", "omega", "alpha"))
 
     def _turned(self) -> PlanarFrame:
-        """The body frame as it is turned at the start, about the origin of the ground."""
+        """Return the body frame as it is turned at the start, about the origin of the ground."""
         still = Vector((0.0, 0.0))
         return PlanarFrame(still, as_expr(self.angle), still, as_expr(self.angular_velocity))
 
@@ -103,7 +103,7 @@ class PlanarBody(Named):
         return (*_plain(r_dot), self.angular_velocity)
 
     def from_start(self, q: Sequence[float], v: Sequence[float]) -> PlanarBody:
-        """The same body from another start; q and v are those of its mass centre."""
+        """Return the same body from another start; q and v are those of its mass centre."""
         turned = replace(self, angle=q[2], angular_velocity=v[2])
         x, y = _plain(Vector(q[:2]) - turned._turned().point(self.mass_centre))
         vx, vy = _plain(Vector(v[:2]) - turned._turned().point_velocity(self.mass_centre))
@@ -113,7 +113,7 @@ class PlanarBody(Named):
         return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2], Vector(self.mass_centre))
 
     def start_frame(self) -> PlanarFrame:
-        """Where the start values put the body, at rest."""
+        """Find where the start values put the body, at rest."""
         return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 3)
 
     def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
@@ -123,11 +123,11 @@ class PlanarBody(Named):
         return [a + b for a, b in zip(q, dx, strict=True)]
 
     def difference(self, q: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
-        """The dx by which `retract` moves q to `then`."""
+        """Return the dx by which `retract` moves q to `then`."""
         return [b - a for a, b in zip(q, then, strict=True)]
 
     def J(self) -> Expr:
-        """The inertia about the mass centre."""
+        """Return the inertia about the mass centre."""
         if self.inertia_about is None:
             return as_expr(self.inertia)
         d = Vector(self.mass_centre) - Vector(self.inertia_about)
@@ -141,7 +141,7 @@ class PlanarBody(Named):
         return [ZERO, ZERO, ZERO]
 
     def weight(self, gravity: Vector) -> Vector:
-        """The generalized force of gravity at the mass centre."""
+        """Return the generalized force of gravity at the mass centre."""
         return Vector((*(gravity * self.mass), ZERO))
 
 
@@ -178,7 +178,7 @@ class SpatialBody(Named):
         return (*_shifts(self.name, "xyz"), *turns)
 
     def _turned(self) -> SpatialFrame:
-        """The body frame as it is turned at the start, about the origin of the ground."""
+        """Return the body frame as it is turned at the start, about the origin of the ground."""
         still = Vector((0.0, 0.0, 0.0))
         return SpatialFrame(still, Vector(self.orientation), still, Vector(self.angular_velocity))
 
@@ -193,7 +193,7 @@ class SpatialBody(Named):
         return (*r_dot, *self.angular_velocity)
 
     def from_start(self, q: Sequence[float], v: Sequence[float]) -> SpatialBody:
-        """The same body from another start; q and v are those of its mass centre."""
+        """Return the same body from another start; q and v are those of its mass centre."""
         r, e = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
         r_dot, omega = (v[0], v[1], v[2]), (v[3], v[4], v[5])
         turned = replace(self, orientation=e, angular_velocity=omega)._turned()
@@ -219,7 +219,7 @@ class SpatialBody(Named):
         return [*(b - a for a, b in zip(q[:3], then[:3], strict=True)), *euler_difference(q[3:], then[3:])]
 
     def J(self) -> tuple[Vector, Vector, Vector]:
-        """The inertia about the mass centre by its rows."""
+        """Return the inertia about the mass centre by its rows."""
         xx, yy, zz, xy, yz, zx = self.inertia
         rows = Vector((xx, xy, zx)), Vector((xy, yy, yz)), Vector((zx, yz, zz))
         if self.inertia_about is None:

@@ -147,7 +147,7 @@ class Contact(Compliance, Friction, PointPairForce, ABC):
 
     @abstractmethod
     def shape_gap(self, i: Frame, j: Frame) -> tuple[Vector, Expr, Vector]:
-        """n, the gap, and the point of contact."""
+        """Return n, the gap, and the point of contact."""
 
     @property
     def slowness(self) -> Expr:
@@ -171,7 +171,7 @@ class Contact(Compliance, Friction, PointPairForce, ABC):
         return self.begin_and_end(self.name, at.gap, -at.n.dot(at.velocity), self.slowness, pushed)
 
     def forces(self, i: Frame, j: Frame) -> tuple[Touch, Push, Vector]:
-        """The touch, the push along n, and friction on body j; where F pulls there is none."""
+        """Return the touch, the push along n, and friction on body j; where F pulls there is none."""
         at = self.touch(i, j)
         normal = at.n.dot(at.velocity)
         push = self.push(at.gap, -normal, self.slowness)
@@ -191,7 +191,7 @@ class Contact(Compliance, Friction, PointPairForce, ABC):
         return i.force_through(at.point, -F), j.force_through(at.point, F)
 
     def measures(self, i: Frame, j: Frame) -> list[Measured]:
-        """On body j the force along n and, in the plane, friction along perp(n), in space how much that is."""
+        """Return the force along n on body j and the friction: in the plane along perp(n), in space its size."""
         at, push, friction = self.forces(i, j)
         found = [measured_load("length", push.F, "normal"), Measured("gap", at.gap, "m")]
         if self.friction == "none":
@@ -278,7 +278,7 @@ class EndStop(Compliance, JointForce):
         return {side: (sign, place) for side, (sign, place) in stops.items() if place is not None}
 
     def measure(self, frames: tuple[Frame, ...]) -> tuple[Freedom, list[tuple[str, Expr, Expr, Expr]]]:
-        """The freedom, and of every side its name, gap, rate of approach and 1/v_0."""
+        """Measure the freedom, and of every side its name, gap, rate of approach and 1/v_0."""
         along = measure_freedom(self.joint, self.freedom, *frames)
         return along, [
             (side, sign * (along.value - place), -sign * along.rate, self.slowness[side])
@@ -299,7 +299,7 @@ class EndStop(Compliance, JointForce):
         ]
 
     def force(self, frames: tuple[Frame, ...]) -> tuple[Expr, Freedom]:
-        """What the stops do along the freedom."""
+        """Find what the stops do along the freedom."""
         along, pushes = self.pushes(frames)
         return sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO), along
 

@@ -41,7 +41,7 @@ class Curve:
     interpolation: str = "linear"
 
     def fault(self) -> str | None:
-        """What keeps it from being a function."""
+        """Find what keeps it from being a function."""
         if len(self.x) != len(self.y):
             return f"{len(self.x)} values of x and {len(self.y)} of y"
         if len(self.x) < 2:

@@ -82,7 +82,7 @@ class Watch(NamedTuple):
         return bool(self.rows or self.joints or self.resets)
 
     def moved(self, by: Mapping[Expr, Expr]) -> Watch:
-        """The same in other coordinates."""
+        """Return the same in other coordinates."""
         n, values = len(self.rows), [*self.rows, *self.targets, *self.holds.values(), *self.resets.values()]
         when, rate, *values = substitute([self.when, self.rate, *values], by)
         held = 2 * n + len(self.holds)
@@ -97,12 +97,12 @@ class Watch(NamedTuple):
 
 
 def closed(joint: str) -> Expr:
-    """The parameter that is 1 while a joint holds and 0 while it is open."""
+    """Return the parameter that is 1 while a joint holds and 0 while it is open."""
     return symbol(f"{joint}.closed'")
 
 
 def reaction_parts(joint: Any) -> tuple[str, ...]:
-    """The parts of a reaction that formulas of events may name."""
+    """Return the parts of a reaction that formulas of events may name."""
     if type(joint) in JOINTS["spatial"].values():
         axes = ("x", "y", "z", "tx", "ty", "tz")
         own = tuple(f"joint.{axis}" for axis in axes) if isinstance(joint, AxialPair) else ()
@@ -117,7 +117,7 @@ def reaction_parts(joint: Any) -> tuple[str, ...]:
 def result_names(
     bodies: Iterable[Any], joints: Iterable[Any], drivers: Iterable[Any], forces: Iterable[Any]
 ) -> list[str]:
-    """What formulas of events and outputs may name beside those of forces, as results do.
+    """Find what formulas of events and outputs may name beside those of forces, as results do.
 
     These are accelerations, reactions, freedoms of joints and loads.
     """

@@ -22,11 +22,11 @@ class Numbers(Protocol):
     """The values of a model's parameters."""
 
     def value(self, x: Scalar) -> float:
-        """The number that a formula of parameters has."""
+        """Return the number that a formula of parameters has."""
         ...
 
     def is_constant(self, x: Scalar) -> bool:
-        """Whether it is a formula of parameters alone."""
+        """Tell whether it is a formula of parameters alone."""
         ...
 
 
@@ -41,14 +41,14 @@ def find_beyond(element: Any, limits: Mapping[str, tuple[float, float]], numbers
 
 
 def find_no_length(name: str, size: Scalar, numbers: Numbers) -> Faults:
-    """A length or radius that is not above zero."""
+    """Find a length or radius that is not above zero."""
     if not (metres := numbers.value(size)) > 0:
         message = f"{metres:g} m is not a {name.split('_')[0]}"
         yield ModelError(message, "not-positive", path=name, value=metres, rule="it must be above zero")
 
 
 def find_without_effect(element: Any, choice: str, laws: Mapping[str, Mapping[str, object]], always: str) -> Faults:
-    """What is given although the law that was chosen does not take it; all laws take what is `always` taken."""
+    """Find what is given although the chosen law does not take it; all laws take what is `always` taken."""
     law = getattr(element, choice)
     takes = [*always.split(), *laws[law]]
     for key in sorted({key for other in laws.values() for key in other} - {*laws[law]}):
@@ -61,7 +61,7 @@ def find_without_effect(element: Any, choice: str, laws: Mapping[str, Mapping[st
 
 
 def direct(axis: Array) -> Array:
-    """Of length one, also where squares of the components would be nothing or too large."""
+    """Scale a vector to length one, also where squares of its components would underflow or overflow."""
     axis = axis / np.max(np.abs(axis))
     return np.asarray(axis / np.linalg.norm(axis))
 

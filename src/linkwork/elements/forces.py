@@ -231,7 +231,7 @@ class Bushing(PointPairForce):
                 yield ModelError(message, "negative-stiffness", path=name, rule="the matrix has none below zero")
 
     def measure(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
-        """x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
+        """Measure x, its rates, and for each of x the force and torque on body j, at P_j, that does unit work on it."""
         axes_i = [i.direction(a) for a in AXES]
         axes_j = [j.direction(a) for a in AXES]
         d = self.d(i, j)
@@ -289,7 +289,7 @@ class Drag(BodyPointForce):
         yield from find_beyond(self, {"coefficient": (0.0, INF)}, numbers)
 
     def measure(self, i: Frame) -> tuple[Vector, Expr]:
-        """The velocity, and how fast that is."""
+        """Measure the velocity, and how fast that is."""
         v = i.point_velocity(self.s)
         return v, sqrt(v.dot(v) + SHORTEST * SHORTEST)
 

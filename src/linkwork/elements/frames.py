@@ -21,36 +21,36 @@ class PlanarFrame:
     c: Vector = Vector((0.0, 0.0))  # noqa: RUF009
 
     def direction(self, a: Components) -> Vector:
-        """A a: a body-fixed direction seen from the ground."""
+        """Return A a: a body-fixed direction seen from the ground."""
         c, s = cos(self.phi), sin(self.phi)
         x, y = Vector(a)
         return Vector((c * x - s * y, s * x + c * y))
 
     def point(self, s: Components) -> Vector:
-        """r + A (s - c)."""
+        """Return r + A (s - c)."""
         return self.r + self.arm(s)
 
     def arm(self, s: Components) -> Vector:
-        """A (s - c): from the mass centre to a point."""
+        """Return A (s - c): from the mass centre to a point."""
         return self.direction((Vector(s) - self.c).components)
 
     def point_velocity(self, s: Components) -> Vector:
-        """r_dot + omega perp(A (s - c))."""
+        """Return r_dot + omega perp(A (s - c))."""
         return self.r_dot + self.omega * self.arm(s).perp()
 
     def force_at(self, s: Components, force: Vector) -> Vector:
-        """The generalized force (F, A (s - c) x F) of a force at point s."""
+        """Return the generalized force (F, A (s - c) x F) of a force at point s."""
         return Vector((*force, self.arm(s).perp().dot(force)))
 
     def torque(self, T: Expr) -> Vector:
         return Vector((ZERO, ZERO, T))
 
     def velocity_at(self, place: Vector) -> Vector:
-        """Of the point of the body that is at this place."""
+        """Return the velocity of the point of the body that is at this place."""
         return self.r_dot + self.omega * (place - self.r).perp()
 
     def force_through(self, place: Vector, force: Vector) -> Vector:
-        """The generalized force of a force at this place."""
+        """Return the generalized force of a force at this place."""
         return Vector((*force, (place - self.r).perp().dot(force)))
 
     @property
@@ -95,20 +95,20 @@ class SpatialFrame:
         return Vector(row.dot(Vector(a)) for row in self.A)
 
     def in_body(self, a: Vector) -> Vector:
-        """A^T a: a direction of the ground seen from the body."""
+        """Return A^T a: a direction of the ground seen from the body."""
         rows = self.A
         return Vector(sum((rows[k][i] * a[k] for k in range(3)), ZERO) for i in range(3))
 
     def point(self, s: Components) -> Vector:
-        """r + A (s - c)."""
+        """Return r + A (s - c)."""
         return self.r + self.arm(s)
 
     def arm(self, s: Components) -> Vector:
-        """A (s - c): from the mass centre to a point."""
+        """Return A (s - c): from the mass centre to a point."""
         return self.direction((Vector(s) - self.c).components)
 
     def point_velocity(self, s: Components) -> Vector:
-        """r_dot + A (omega x (s - c))."""
+        """Return r_dot + A (omega x (s - c))."""
         return self.r_dot + self.direction(self.omega.cross(Vector(s) - self.c).components)
 
     @property
@@ -117,11 +117,11 @@ class SpatialFrame:
         return self.direction(self.omega.components)
 
     def force_at(self, s: Components, force: Vector) -> Vector:
-        """(F, (s - c) x A^T F): torque in the body frame."""
+        """Return (F, (s - c) x A^T F): torque in the body frame."""
         return Vector((*force, *(Vector(s) - self.c).cross(self.in_body(force))))
 
     def torque(self, T: Vector) -> Vector:
-        """(0, A^T T) of a torque in the axes of the ground."""
+        """Return (0, A^T T) of a torque in the axes of the ground."""
         return Vector((ZERO, ZERO, ZERO, *self.in_body(T)))
 
     def velocity_at(self, place: Vector) -> Vector:
@@ -170,7 +170,7 @@ Frame: TypeAlias = PlanarFrame | SpatialFrame
 
 
 def euler_rates(e: Sequence[Expr], omega: Sequence[Expr]) -> list[Expr]:
-    """E^T omega / 2, omega in the turned axes."""
+    """Return E^T omega / 2, omega in the turned axes."""
     e0, e1, e2, e3 = e
     wx, wy, wz = omega
     return [
@@ -182,13 +182,13 @@ def euler_rates(e: Sequence[Expr], omega: Sequence[Expr]) -> list[Expr]:
 
 
 def euler_moved(e: Sequence[Expr], turn: Sequence[Expr]) -> list[Expr]:
-    """(e + E^T turn / 2) / |.|, so that |e| = 1 again."""
+    """Return (e + E^T turn / 2) / |.|, so that |e| = 1 again."""
     moved = Vector(e) + Vector(euler_rates(e, turn))
     return [*(moved / norm(moved))]
 
 
 def euler_difference(e: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
-    """The turn by which `euler_moved` takes e to `then`: 2 p / p0 of the parameters (p0, p) from e to then."""
+    """Return the turn by which `euler_moved` takes e to `then`: 2 p / p0 of the parameters (p0, p) from e to then."""
     e0, own, then_0, other = e[0], Vector(e[1:]), then[0], Vector(then[1:])
     turn = e0 * other - then_0 * own - own.cross(other)
     return [*(turn * 2.0 / (e0 * then_0 + own.dot(other)))]

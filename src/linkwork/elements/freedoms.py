@@ -28,13 +28,13 @@ def carried(joint: Any, name: str) -> Expr:
 
 
 def counted(joint: Any, name: str, value: Expr, frames: Any) -> Expr:
-    """The value of a freedom, of an angle in space with its turns: the bodies show it, and what is carried counts."""
+    """Find value of a freedom, of an angle in space with its turns: the bodies show it, and what is carried counts."""
     counts = FREEDOMS[name] == "angle" and isinstance(frames[0], SpatialFrame)
     return near(value, carried(joint, name)) if counts else value
 
 
 def measure_freedom(joint: Any, name: str, *frames: Frame) -> Freedom:
-    """The freedom of this name, or the only one."""
+    """Measure the freedom of this name, or the only one."""
     freedoms = joint.freedoms(*frames)
     name = name or next(iter(freedoms))
     moving = {x: dx for frame in frames for x, dx in frame.motion}

@@ -57,7 +57,7 @@ FrictionLaw: TypeAlias = Annotated[str, choice(FRICTIONS)]
 
 
 def in_law(element: Any, law: Mapping[str, float | None]) -> dict[str, Expr]:
-    """What a law takes, as the element gives it or as it is unless given; not what stays open."""
+    """Find what a law takes, as the element gives it or as it is unless given; not what stays open."""
     values = {key: getattr(element, key) for key in law}
     known = {key: law[key] if value is None else value for key, value in values.items()}
     return {key: as_expr(value) for key, value in known.items() if value is not None}
@@ -105,13 +105,13 @@ class Friction:
 
 
 def pressing(normal_force: Scalar) -> Expr:
-    """The normal force, none where its formula is negative: what is pulled does not rub."""
+    """Return the normal force, none where its formula is negative: what is pulled does not rub."""
     N = as_expr(normal_force)
     return N if N.is_constant else maximum(N, ZERO)
 
 
 def find_pulling(friction: JointFriction | StickSlip, numbers: Numbers) -> Faults:
-    """A normal force that is always negative."""
+    """Find a normal force that is always negative."""
     if as_expr(friction.normal_force).is_constant:
         yield from find_beyond(friction, {"normal_force": (0.0, INF)}, numbers)
 
@@ -262,7 +262,7 @@ class Stick:
         return self.friction.joint.bodies
 
     def measures(self, lam: Expr, Psi_t: Expr) -> list[Measured]:
-        """Nothing: the friction itself does, whether it sticks or slips."""
+        """Return no measure: the friction itself has them, whether it sticks or slips."""
         return []
 
     def Psi(self, t: Expr, *frames: Any) -> Vector:

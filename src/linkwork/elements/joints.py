@@ -48,7 +48,7 @@ STEEPEST = math.pi / 4  # pressure angle
 
 
 def relative_angle(joint: Rigid | Prismatic | AngleLock) -> Expr:
-    """The angle the joint keeps: as given, else as the bodies start."""
+    """Return the angle that the joint keeps: as given, else that of the start."""
     if joint.angle is not None:
         return as_expr(joint.angle)
     i, j = joint.starts()

@@ -55,7 +55,7 @@ class Velocity(Coordinate):
         return self._named(self.acceleration_part)
 
     def _named(self, part: str) -> str:
-        """Of an owner with but one part the ending of its name: theta_d, theta_dd."""
+        """Return the ending of a name where its owner has only one part: theta_d, theta_dd."""
         return f"{self.owner}.{part}" if self.part else f"{self.owner}{part}"
 
 
@@ -68,17 +68,17 @@ class Measured(NamedTuple):
     part: str = ""
 
     def name(self, element: str) -> str:
-        """As results call it: force:spring, force:work.normal."""
+        """Return the name that results use: force:spring, force:work.normal."""
         return f"{self.quantity}:{element}.{self.part}" if self.part else f"{self.quantity}:{element}"
 
 
 def measured_load(kind: Kind, value: Expr, part: str = "") -> Measured:
-    """The force that does work on a length, or the torque that does work on an angle."""
+    """Return the force that does work on a length, or the torque that does work on an angle."""
     return Measured(FORCE_WORDS[kind], value, FORCE_UNITS[kind], part)
 
 
 def measured_vector(kind: Kind, vector: Iterable[Expr]) -> list[Measured]:
-    """A force or torque in components x, y and, in space, z."""
+    """Return a force or torque in components x, y and, in space, z."""
     return [measured_load(kind, value, axis) for axis, value in zip("xyz", vector, strict=False)]
 
 

@@ -40,13 +40,13 @@ class Force:
     dissipation: ClassVar[Any] = nothing
 
     def supplied(self, *frames: Any) -> Expr:
-        """The power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
+        """Return the power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
         moving = {x: dx for frame in frames for x, dx in frame.motion}
         stored = directional([self.potential(*frames)], moving)[0]
         return as_expr(self.power(*frames) + self.dissipation(*frames) + stored)
 
     def faults(self, numbers: Numbers) -> Faults:
-        """What is wrong with it."""
+        """Find the faults of this element."""
         yield from ()
 
     @property
@@ -60,7 +60,7 @@ class Force:
         return []
 
     def power(self, *frames: Any) -> Expr:
-        """Q . v: what it gives to the motion of its bodies."""
+        """Return Q . v: what it gives to the motion of its bodies."""
         return sum((Vector(f).dot(Vector(at.v)) for f, at in zip(self.Q(*frames), frames, strict=True)), ZERO)
 
 
@@ -116,7 +116,7 @@ class JointForce(Force):
         return self.joint.bodies
 
     def faults(self, numbers: Numbers) -> Faults:
-        """It says which freedom it acts along, if there are several."""
+        """Refuse a joint with several freedoms unless one of them is named."""
         yield from find_no_freedom(self.joint, getattr(self, "freedom", "angle"))
 
 
@@ -133,11 +133,11 @@ class Spring(Force):
     kind: ClassVar[Kind] = "angle"  # what is measured
 
     def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:
-        """What is measured, how far that is from where the spring is relaxed, and its rate."""
+        """Return what is measured, its distance from the relaxed value, and its rate."""
         raise NotImplementedError
 
     def active(self, *frames: Any) -> Expr:
-        """The part of the tension that is neither spring nor damper."""
+        """Return the part of the tension that is neither spring nor damper."""
         value, _, rate = self.stretch(*frames)
         return self.actuator + substitute([as_expr(self.law)], {NAMED[self.kind]: value, RATE: rate})[0]
 

@@ -34,7 +34,7 @@ def turn_in_sequence(axes: str, angles: Components) -> Parameters:
 
 
 def of_matrix(A: Sequence[Vector]) -> Parameters:
-    """Of a rotation matrix given by its rows: of the columns of 4 e e^T, which is linear in A, the longest one.
+    """Convert a rotation matrix given by its rows: take the longest column of 4 e e^T, which is linear in A.
 
     [shepperd1978]
     """
@@ -55,7 +55,7 @@ def of_matrix(A: Sequence[Vector]) -> Parameters:
 
 
 def along(z: Vector, x: Vector) -> Parameters:
-    """The z axis of the body along z, its x axis towards x."""
+    """Return the z axis of the body along z, its x axis towards x."""
     z = Vector(unit(z.components))
     x = Vector(unit((x - x.dot(z) * z).components))
     y = z.cross(x)

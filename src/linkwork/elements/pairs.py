@@ -20,7 +20,7 @@ AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direct
 
 
 def find_no_freedom(joint: Joint, given: str, must_name: bool = False) -> Faults:
-    """What acts along a freedom of a joint names one of those that the joint leaves, if there are several."""
+    """Refuse what names no freedom of a joint that leaves several."""
     freedoms = joint.freedoms(*joint.starts())
     if given and given not in freedoms:
         message, hint = f"joint '{joint.name}' leaves no {given}", did_you_mean(str(given), freedoms)
@@ -31,7 +31,7 @@ def find_no_freedom(joint: Joint, given: str, must_name: bool = False) -> Faults
 
 
 def unit(axis: Components) -> Components:
-    """The axis with length one; along x, y or z it is exact."""
+    """Return the axis with length one; along x, y or z it is exact."""
     components = Vector(axis)
     if sum(x is not ZERO for x in components) <= 1:
         return tuple(sign(x) for x in components)
@@ -39,7 +39,7 @@ def unit(axis: Components) -> Components:
 
 
 def distance(d: Vector, length: Expr) -> Expr:
-    """(d . d - l^2) / (2 l): its multiplier is the tension of a rod."""
+    """Return (d . d - l^2) / (2 l): its multiplier is the tension of a rod."""
     return (d.dot(d) - length * length) / (2 * length)
 
 
@@ -66,14 +66,14 @@ class Joint:
         return self.body_i, self.body_j
 
     def faults(self, numbers: Numbers) -> Faults:
-        """What is wrong with it: it joins a body to itself, or a size is none."""
+        """Find the faults of a joint: it joins a body to itself, or a size is not above zero."""
         if self.body_i is self.body_j:
             yield ModelError(f"joins body '{self.body_i.name}' to itself", "same-body", path="", value=self.body_i.name)
         for name in self.sizes:
             yield from find_no_length(name, getattr(self, name), numbers)
 
     def starts(self) -> tuple[Any, ...]:
-        """The frames of its bodies where their start values put them."""
+        """Return the frames of its bodies where their start values put them."""
         return tuple(self.ground if isinstance(b, Ground) else b.start_frame() for b in self.bodies)
 
 

@@ -95,7 +95,7 @@ def _times(R: Rows, a: Vector) -> Vector:
 
 
 def turn_axis(axis: Vector, angle: Expr, rate: Expr) -> SpatialTurn:
-    """R = u u^T + cos (I - u u^T) + sin u~ about the unit vector u."""
+    """Return R = u u^T + cos (I - u u^T) + sin u~ about the unit vector u."""
     c, s = cos(angle), sin(angle)
     ux, uy, uz = axis
     tilde = (Vector((ZERO, -uz, uy)), Vector((uz, ZERO, -ux)), Vector((-uy, ux, ZERO)))
@@ -120,7 +120,7 @@ def _between(i: Triad, j: Triad, middle: Sequence[tuple[int, float]] = ((0, 1.0)
 
 
 def _triads(joint: Any) -> tuple[Triad, Triad]:
-    """The axes of the joint in body i and in body j, in the axes of these bodies."""
+    """Return the axes of the joint in body i and in body j, in the axes of these bodies."""
     return body_triad(joint.axis, joint.zero), body_triad(joint.own_axis_j, joint.own_zero_j)
 
 
@@ -130,7 +130,7 @@ def _prismatic(joint: Prismatic, q: Symbols, v: Symbols) -> list[Step]:
 
 
 def _rolling(joint: Rolling, q: Symbols, v: Symbols) -> list[Step]:
-    """The centre is at c - R angle along the line and at R beside it."""
+    """Place the centre at c - R angle along the line and at R beside it."""
     u = Vector(unit(joint.axis))
     along = joint.path(*joint.starts()) - joint.radius * q[0]
     return [Shift(u * along + u.perp() * joint.radius, -u * joint.radius * v[0]), PlanarTurn(q[0], v[0])]
@@ -159,7 +159,7 @@ def _planar(joint: PlanarContact, q: Symbols, v: Symbols) -> list[Step]:
 
 
 def _universal(joint: Universal, q: Symbols, v: Symbols) -> list[Step]:
-    """From body i to the cross, whose x is z_j and z is z_i, and on about z_j."""
+    """Turn from body i to the cross, whose x is z_j and z is z_i, and on about z_j."""
     i, j = _triads(joint)
     cross = _between(i, j, ((2, 1.0), (1, -1.0), (0, 1.0)))
     first, second = (x + joint.zero_of(name) for x, name in zip(q, joint.directions, strict=True))
@@ -200,7 +200,7 @@ PATHS: dict[type, Path] = {
 
 
 def is_path(joint: Any) -> bool:
-    """Whether a joint can lead from one body to another; else it closes a loop."""
+    """Tell whether a joint can lead from one body to another; else it closes a loop."""
     return type(joint) in PATHS or joint.way is not None
 
 
@@ -210,7 +210,7 @@ def path_of(joint: Any) -> Path:
 
 
 def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
-    """The coordinates of a joint that leads from one body to another."""
+    """Return the coordinates of a joint that leads from one body to another."""
     path, name = path_of(joint), joint.name
     if path.is_ball:
         return tuple(Coordinate(name, f"e{k}", "number") for k in range(4))
@@ -226,12 +226,12 @@ def path_velocities(joint: Any) -> tuple[Velocity, ...]:
 
 
 def _parts(path: Path) -> list[tuple[str, str]]:
-    """The freedoms, and what their coordinates are called behind the name of the joint."""
+    """Return the freedoms, and what their coordinates are called behind the name of the joint."""
     return [(freedom, freedom if len(path.freedoms) > 1 else "") for freedom in path.freedoms]
 
 
 def follow_path(joint: Any, q: Symbols, v: Symbols, parent: Frame, onwards: bool) -> Any:
-    """The axes of body j at its point of the joint, from body i; or of body i, from body j, unless `onwards`."""
+    """Return the axes of body j at its point of the joint, from body i; or of body i, from body j, unless `onwards`."""
     steps = path_of(joint).steps(joint, q, v)
     s = joint.s_i if onwards else joint.s_j
     frame: Any = replace(parent, r=parent.point(s), r_dot=parent.point_velocity(s), c=parent.c * 0.0)

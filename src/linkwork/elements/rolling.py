@@ -64,7 +64,7 @@ class TouchingPair(AxialPair):
     rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
 
     def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
-        """From the mass centre of body j to where it touches."""
+        """Return the vector from the mass centre of body j to the place where it touches."""
         raise NotImplementedError
 
     def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
@@ -82,7 +82,7 @@ class TouchingPair(AxialPair):
         return Vector(u.dot(w) for u in self.tangents(i, j))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """Where s_j is above the plane."""
+        """Find where s_j is above the plane."""
         (x, y, _), d = self.triad_i(i), self.d(i, j)
         return {"x": x.dot(d), "y": y.dot(d)}
 

@@ -75,18 +75,18 @@ def output_symbol(name: str) -> Expr:
 
 
 def formulas_of(inputs: Iterable[InputSignal], outputs: Iterable[OutputSignal]) -> dict[Expr, Expr]:
-    """What stands for a formula in other formulas."""
+    """Find what stands for a formula in other formulas."""
     following = {symbol(x.name): x.formula for x in inputs if x.formula is not None and x.follows}
     return following | {output_symbol(x.name): x.formula for x in outputs}
 
 
 def _in_order(formulas: Mapping[Expr, Expr]) -> TopologicalSorter[Expr]:
-    """Each formula behind those that it needs."""
+    """Return each formula behind those that it needs."""
     return TopologicalSorter({x: formulas.keys() & {*ordered([formula])} for x, formula in formulas.items()})
 
 
 def find_loop(formulas: Mapping[Expr, Expr]) -> list[str]:
-    """The names along a circle of formulas each of which needs the next, or nothing."""
+    """Find the names along a circle of formulas each of which needs the next, or nothing."""
     try:
         _in_order(formulas).prepare()
     except CycleError as error:
@@ -95,7 +95,7 @@ def find_loop(formulas: Mapping[Expr, Expr]) -> list[str]:
 
 
 def resolve(formulas: Mapping[Expr, Expr], known: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-    """The formulas, of which some need others, in the letters of what is known alone."""
+    """Return the formulas, of which some need others, in the letters of what is known alone."""
     found = dict[Expr, Expr]()
     for x in _in_order(formulas).static_order():
         found[x] = substitute([formulas[x]], {**known, **found})[0]

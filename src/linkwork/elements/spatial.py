@@ -41,13 +41,13 @@ PARALLEL: dict[str, Kind] = {"tilt_x": "angle", "tilt_y": "angle"}
 
 
 def angle(i: Triad, x_j: Vector) -> Expr:
-    """The angle of x_j about z_i, from x_i towards y_i, within (-pi, pi]."""
+    """Return the angle of x_j about z_i, from x_i towards y_i, within (-pi, pi]."""
     x_i, y_i, _ = i
     return atan2(y_i.dot(x_j), x_i.dot(x_j))
 
 
 def bend(i: Triad, z_j: Vector) -> dict[str, Expr]:
-    """The turns about x_i, then about the y axis so turned, that take z_i to z_j."""
+    """Return the turns about x_i, then about the y axis so turned, that take z_i to z_j."""
     x_i, y_i, z_i = i
     across, along = y_i.dot(z_j), z_i.dot(z_j)
     return {"angle_x": atan2(-across, along), "angle_y": atan2(x_i.dot(z_j), sqrt(across * across + along * along))}
@@ -62,7 +62,7 @@ def wrapped(x: Expr) -> Expr:
 
 
 def _direction(x: Expr) -> tuple[tuple[Expr, Expr], Expr]:
-    """A vector (c, s) and an angle that together have the direction of x: of atan2(s, c) no arc is needed."""
+    """Return a vector (c, s) and an angle that together have the direction of x: of atan2(s, c) no arc is needed."""
     if x.op == "atan2":
         return (x.args[1], x.args[0]), ZERO
     if x.op == "neg":
@@ -76,12 +76,12 @@ def _direction(x: Expr) -> tuple[tuple[Expr, Expr], Expr]:
 
 
 def near(x: Expr, other: Expr) -> Expr:
-    """x with as many whole turns as bring it within half a turn of the other angle."""
+    """Return x with as many whole turns as bring it within half a turn of the other angle."""
     return other + wrapped(x - other)
 
 
 def perpendicular(z: Components) -> Vector:
-    """A unit vector perpendicular to the unit vector z, as the head of this file says; s = -1 if z points down.
+    """Return a unit vector perpendicular to the unit vector z, as the head of this file says; s = -1 if z points down.
 
     x = (1 - s zx^2 / (s + zz), -s zx zy / (s + zz), -s zx)                                       [duff2017]
     """
@@ -91,7 +91,7 @@ def perpendicular(z: Components) -> Vector:
 
 
 def body_triad(axis: Components, zero: Components | None) -> Triad:
-    """x, y, z of a joint in the axes of the body it is fixed in."""
+    """Return x, y, z of a joint in the axes of the body it is fixed in."""
     z = Vector(unit(axis))
     if zero is None:
         x = perpendicular(z.components)
@@ -118,7 +118,7 @@ class Spherical(PointPair):
         return self.d(i, j)
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """The Cardan angles x, y, z of the axes of body j in those of body i."""
+        """Return the Cardan angles x, y, z of the axes of body j in those of body i."""
         own, (x_j, y_j, z_j) = seen(i, AXES), seen(j, AXES)
         return {**bend(own, z_j), "angle_z": atan2(-own[0].dot(y_j), own[0].dot(x_j))}
 
@@ -154,7 +154,7 @@ class SpatialAxisPair(AxialPair):
         return seen(i, body_triad(self.axis, self.zero))
 
     def in_j(self, a: Vector) -> Components:
-        """A direction of the ground as body j has it where it starts."""
+        """Return a direction of the ground as body j has it where it starts."""
         start: SpatialFrame = self.starts()[1]
         return start.in_body(a).components
 
@@ -176,7 +176,7 @@ class SpatialAxisPair(AxialPair):
         return x - (both.dot(x) / maximum(1.0 + z.dot(self.z_j(j)), SHORTEST)) * both
 
     def kept_from(self, before: Self, values: Mapping[Expr, float], q: Mapping[str, float]) -> Self:
-        """With numbers for what the joint took from its start before, if it now takes others."""
+        """Return the joint with numbers for what it took from its old start, if it now takes others."""
         (z, x), own = (
             [tuple(evaluate(map(as_expr, axis or ()), values)) for axis in (joint.own_axis_j, joint.own_zero_j)]
             for joint in (before, self)
@@ -192,16 +192,16 @@ class SpatialAxisPair(AxialPair):
         return j.direction(unit(self.own_axis_j))
 
     def parallel(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr]:
-        """(x_i . z_j, y_i . z_j): the axes do not tilt against each other."""
+        """Return (x_i . z_j, y_i . z_j): the axes do not tilt against each other."""
         x, y, _ = self.triad_i(i)
         return x.dot(self.z_j(j)), y.dot(self.z_j(j))
 
     def apart(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """1 - z_i . z_j, never negative: 0 where the axes point the same way, 2 where they are reversed."""
+        """Return 1 - z_i . z_j, never negative: 0 where the axes point the same way, 2 where they are reversed."""
         return 1.0 - self.u(i).dot(self.z_j(j))
 
     def offsets(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
-        """d in the axes of the joint in body i."""
+        """Return d in the axes of the joint in body i."""
         d = self.d(i, j)
         x, y, z = self.triad_i(i)
         return x.dot(d), y.dot(d), z.dot(d)
@@ -216,22 +216,22 @@ class CountingPair(SpatialAxisPair):
     directions: ClassVar[Mapping[str, tuple[str, ...]]] = {"angle": ("zero", "zero_j")}
 
     def between(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
-        """The angles between the directions, within (-pi, pi]."""
+        """Return the angles between the directions, within (-pi, pi]."""
         return {"angle": angle(self.triad_i(i), self.triad_j(j)[0])}
 
     def zero_of(self, name: str) -> Expr:
-        """The angle between the directions where the angle of this name is zero."""
+        """Return the angle between the directions where the angle of this name is zero."""
         start, stated = self.between(*self.starts())[name], getattr(self, name)
         if None in (getattr(self, direction) for direction in self.directions[name]):
             return start if stated is None else start - stated
         return ZERO if stated is None else start - near(start, as_expr(stated))
 
     def turns(self, i: SpatialFrame, j: SpatialFrame) -> dict[str, Expr]:
-        """The angles, but for whole turns."""
+        """Return the angles, but for whole turns."""
         return {name: x - self.zero_of(name) for name, x in self.between(i, j).items()}
 
     def kept_from(self, before: Self, values: Mapping[Expr, float], q: Mapping[str, float]) -> Self:
-        """Also with the angles that it has now, with the turns of those in q ("A.angle")."""
+        """Keep also the angles that it has now, with the turns of those in q ("A.angle")."""
         unknown: dict[str, Any] = dict.fromkeys(self.directions)
         made = replace(super().kept_from(before, values, q), **unknown)
         for name, usual in made.turns(*self.starts()).items():
@@ -393,11 +393,11 @@ class AlignedPair(SpatialAxisPair):
         return self.in_j(self.x_at_start()) if self.zero_j is None else self.zero_j
 
     def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
-        """1 - x_i . x_j, 1 - z_i . z_j"""
+        """Return 1 - x_i . x_j, 1 - z_i . z_j"""
         return 1.0 - self.triad_i(i)[0].dot(self.triad_j(j)[0]), self.apart(i, j)
 
     def turned(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, Expr, Expr]:
-        """(x_i . y_j, y_i . z_j, z_i . x_j)"""
+        """Return (x_i . y_j, y_i . z_j, z_i . x_j)"""
         (x_i, y_i, z_i), (x_j, y_j, z_j) = self.triad_i(i), self.triad_j(j)
         return x_i.dot(y_j), y_i.dot(z_j), z_i.dot(x_j)
 
@@ -432,7 +432,7 @@ class SpatialRigid(AlignedPair):
 
 
 def arms_at_start(joint: Any, numbers: Numbers) -> tuple[Any, ...]:
-    """The axes of both bodies seen from the ground where they start; none unless axis_j is given."""
+    """Return the axes of both bodies seen from the ground where they start; none unless axis_j is given."""
     if joint.axis_j is None:
         return ()
     axes = (np.array([numbers.value(x) for x in axis]) for axis in (joint.axis, joint.axis_j))
@@ -478,7 +478,7 @@ class ConstantVelocity(SpatialAxisPair):
         return turns[0].dot(turns[1])
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """How shaft j is bent against shaft i."""
+        """Return how shaft j is bent against shaft i."""
         return bend(self.triad_i(i), self.z_j(j))
 
 
@@ -509,7 +509,7 @@ class Universal(CountingPair):
         return Vector((*self.d(i, j), self.u(i).dot(self.z_j(j))))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """Of the cross against body i, and of body j against the cross."""
+        """Return the angles of the cross against body i, and of body j against the cross."""
         return self.turns(i, j)
 
 
@@ -543,7 +543,7 @@ class SpatialGear(AxialPair):
         return self.body_i, self.body_j, self.carrier
 
     def angles(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> tuple[Expr, Expr]:
-        """Of the gears in the carrier about their axes."""
+        """Return the angles of the gears in the carrier about their axes."""
         starts = self.starts()
         found = []
         for gear, start, axis in ((i, starts[0], self.axis), (j, starts[1], self.axis_j)):
@@ -553,7 +553,7 @@ class SpatialGear(AxialPair):
         return found[0], found[1]
 
     def turn(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Expr:
-        """z_i angle_i + z_j angle_j"""
+        """Return z_i angle_i + z_j angle_j"""
         one, other = self.angles(i, j, carrier)
         return as_expr(self.teeth_i) * one + as_expr(-self.teeth_j if self.internal else self.teeth_j) * other
 
@@ -562,7 +562,7 @@ class SpatialGear(AxialPair):
         return Vector((gap * self.radius / self.teeth_i,))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> Mapping[str, Expr]:
-        """How far the gears have turned in the carrier since the start."""
+        """Return how far the gears have turned in the carrier since the start."""
         pairs = zip(self.angles(i, j, carrier), self.angles(*self.starts()), strict=True)
         one, other = (wrapped(now - start) for now, start in pairs)
         return {"angle_i": one, "angle_j": other}
@@ -585,21 +585,21 @@ class RackAndPinion(AxialPair):
         return i.direction(unit(self.axis)).dot(self.d(i, j))
 
     def angle(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """Of the pinion against the rack about z_j."""
+        """Return the angle of the pinion against the rack about z_j."""
         start_i, start_j = self.starts()
         own = body_triad(self.axis_j, None)
         fixed = body_triad(start_i.in_body(start_j.direction(own[2].components)).components, None)
         return angle(seen(i, fixed), j.direction(own[0].components))
 
     def turn(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """angle + z_i . d / R"""
+        """Return angle + z_i . d / R"""
         return self.angle(i, j) + self.travel(i, j) / self.radius
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return Vector((wrapped(self.turn(i, j) - self.turn(*self.starts())) * self.radius,))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """The place of the pinion along the rack, and how far it has turned since the start."""
+        """Return the place of the pinion along the rack, and how far it has turned since the start."""
         return {"displacement": self.travel(i, j), "angle": wrapped(self.angle(i, j) - self.angle(*self.starts()))}
 
 

@@ -40,7 +40,7 @@ class Stated:
         return tuple(symbol(f"{name}{RATE}") for name in self.kinds)
 
     def expressions(self) -> Iterator[tuple[str, Expr, bool]]:
-        """Every expression with its place and whether it may depend on velocities."""
+        """Return every expression with its place and whether it may depend on velocities."""
         for i, row in enumerate(self.M):
             yield from ((f"M[{i}][{j}]", as_expr(x), False) for j, x in enumerate(row))
         yield from ((f"Q[{i}]", as_expr(x), True) for i, x in enumerate(self.Q))

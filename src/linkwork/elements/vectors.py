@@ -53,12 +53,12 @@ class Vector:
         return sum((a * b for a, b in zip(self, other, strict=True)), ZERO)
 
     def perp(self) -> Vector:
-        """The planar vector turned by +90 degrees."""
+        """Return the planar vector turned by +90 degrees."""
         x, y = self
         return Vector((-y, x))
 
     def cross(self, other: Vector) -> Vector:
-        """The product of two spatial vectors."""
+        """Return the product of two spatial vectors."""
         (a1, a2, a3), (b1, b2, b3) = self, other
         return Vector((a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1))
 

@@ -47,7 +47,7 @@ PARTIALS: dict[str, tuple[Callable[[Expr], Expr], ...]] = {
 
 
 def directional(outputs: Iterable[Expr], direction: Mapping[Expr, Expr]) -> list[Expr]:
-    """d outputs / d(epsilon) along symbol -> symbol + epsilon * direction[symbol]; other symbols stay fixed."""
+    """Return d outputs / d(epsilon) along symbol -> symbol + epsilon * direction[symbol]; other symbols stay fixed."""
     outputs = list(outputs)
     nodes = ordered(outputs, direction)
     used = (a for node in nodes for a in node.args)
@@ -74,7 +74,7 @@ def directional(outputs: Iterable[Expr], direction: Mapping[Expr, Expr]) -> list
 def jacobian(
     outputs: Sequence[Expr], inputs: Sequence[Expr], known: Mapping[Expr, Mapping[int, Expr]] = MappingProxyType({})
 ) -> dict[tuple[int, int], Expr]:
-    """The entries d outputs[i] / d inputs[j] that are not identically zero; of some nodes they may be known."""
+    """Return the entries d outputs[i] / d inputs[j] that are not identically zero; of some nodes they may be known."""
     gradients: dict[Expr, Mapping[int, Expr]] = {**known, **{x: {j: ONE} for j, x in enumerate(inputs)}}
     for node in ordered(outputs):
         if node in gradients or not node.args:

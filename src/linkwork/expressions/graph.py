@@ -127,7 +127,7 @@ def _remove(entry: _Entry) -> None:
 
 
 def node(op: str, args: tuple[Expr, ...] = (), value: object = None) -> Expr:
-    """The one node with this operation, arguments and value."""
+    """Return the one node with this operation, arguments and value."""
     key = (op, value, args)
     entry = _nodes.get(key)
     if entry is not None and (known := entry()) is not None:
@@ -185,7 +185,7 @@ def constant(value: float) -> Expr:
 
 
 def symbol(name: str) -> Expr:
-    """The symbol of this name; the same name is the same symbol."""
+    """Return the symbol of this name; the same name is the same symbol."""
     return node("symbol", (), name)
 
 
@@ -208,7 +208,7 @@ _FOLD: dict[str, Callable[..., float]] = {
 
 
 def _apply(op: str, *args: Expr) -> Expr:
-    """The node, of constants its value; if that is not finite, the node stays and says so at run time."""
+    """Return the node, of constants its value; if that is not finite, the node stays and says so at run time."""
     for a in args:
         if a.op != "constant":
             return node(op, args)
@@ -314,7 +314,7 @@ def neg(a: Expr) -> Expr:
 
 
 def power(a: Expr, b: Expr) -> Expr:
-    """a^b; small whole exponents become products, which hold for every kind of number."""
+    """Return a^b; small whole exponents become products, which hold for every kind of number."""
     if b.op == "constant":
         n = b.number
         if n == 0.5:
@@ -342,7 +342,7 @@ _EVEN = frozenset({"cos", "abs"})
 
 
 def function(op: str, x: Number) -> Expr:
-    """One of FUNCTIONS applied to x."""
+    """Return one of FUNCTIONS applied to x."""
     x = as_expr(x)
     if (op in _ODD or op in _EVEN) and (plus := _without_minus(x)) is not None:
         return neg(function(op, plus)) if op in _ODD else function(op, plus)
@@ -362,7 +362,7 @@ atan2, minimum, maximum, less, less_equal = (partial(_binary, op) for op in ("at
 
 
 def select(condition: Number, a: Number, b: Number) -> Expr:
-    """a where the condition is not zero, else b."""
+    """Return a where the condition is not zero, else b."""
     condition, a, b = as_expr(condition), as_expr(a), as_expr(b)
     if condition.op == "constant":
         return a if condition.number != 0.0 else b

@@ -13,14 +13,14 @@ DEGREE = 8  # of a power from which on it may be narrower than the polynomials b
 
 
 def switch(node: Expr) -> Expr | None:
-    """The expression at whose zeros a comparison changes, or min, max, abs or sign bend or jump."""
+    """Return the expression at whose zeros a comparison changes, or min, max, abs or sign bend or jump."""
     if node.op in ("lt", "le", "min", "max"):
         return node.args[0] - node.args[1]
     return node.args[0] if node.op in ("sign", "abs", "atan2") else None
 
 
 def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr, Expr]) -> list[Expr]:
-    """The outputs with comparisons on the side that `signs` tell, by switching functions, where these are not zero.
+    """Find outputs with comparisons on the side that `signs` tell, by switching functions, where these are not zero.
 
     So a law is smooth along a step that began on that side, wherever its stages are; beyond, it goes on as it is there.
     A root that has a value has one there too, and so has one in a branch that is held while another would be taken.
@@ -41,13 +41,13 @@ def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr,
 
 
 def _is_root(node: Expr) -> bool:
-    """Whether an operation has no value of negative numbers."""
+    """Tell whether an operation has no value of negative numbers."""
     power = node.args[1] if node.op == "pow" else ONE
     return node.op in ("sqrt", "log") or (node.op == "pow" and not (power.is_constant and power.number % 1.0 == 0.0))
 
 
 def _with_roots(branch: Expr, is_taken: Expr) -> Expr:
-    """A branch whose roots have values, of |x| in the place of x, also where it is not taken."""
+    """Return a branch whose roots have values, of |x| in the place of x, also where it is not taken."""
     found: dict[Expr, Expr] = {}
     for node in ordered([branch]):
         a = [found.get(x, x) for x in node.args]
@@ -59,7 +59,7 @@ def _with_roots(branch: Expr, is_taken: Expr) -> Expr:
 
 
 def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
-    """A comparison on a side of the zero of its switching function g, or as it is if `side` is zero.
+    """Return a comparison on a side of the zero of its switching function g, or as it is if `side` is zero.
 
     Where g has no value it has none either.
     """
@@ -75,7 +75,7 @@ def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
 
 
 def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
-    """Of the nodes, arguments before their users, quantities that may change much faster than what they depend on.
+    """Find, arguments before their users, the nodes that may change much faster than what they depend on.
 
     exp, tanh, atan and tables; reciprocals; and powers, however they are written: x^200, (x^2)^100, x*x*x*... A power
     that is a factor of a higher one is seen with it.
@@ -104,7 +104,7 @@ def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
 
 
 def dependent(nodes: Iterable[Expr], on: Iterable[Expr]) -> set[Expr]:
-    """Those of the nodes, arguments before their users, that depend on some symbols."""
+    """Return those of the nodes, arguments before their users, that depend on some symbols."""
     found = set(on)
     for node in nodes:
         if any(a in found for a in node.args):

@@ -152,7 +152,7 @@ class _Pending(NamedTuple):
 
 
 def parse(text: str, names: Names, functions: Mapping[str, Callable[[Expr], Expr]] | None = None) -> Expr:
-    """The expression that `text` writes, its names looked up in `names`. Raises ExpressionError.
+    """Return the expression that `text` writes, its names looked up in `names`. Raises ExpressionError.
 
     `functions` of one argument can be called besides those of CALLS.
     """
@@ -198,7 +198,7 @@ class _Parser:
         return self.wrong(f"unknown {what} '{token.text}'", what, token, hint)
 
     def take_value(self, token: _Token) -> None:
-        """What may stand where a value is expected: the value, the beginning of a longer one, a sign."""
+        """Find what may stand where a value is expected: the value, the beginning of a longer one, a sign."""
         if token.kind in ("number", "name"):
             self.operands.append(self.value(token))
             self.value_expected = False
@@ -213,7 +213,7 @@ class _Parser:
             raise self.wrong(f"a value is missing before {token.shown}", "syntax", token)
 
     def value(self, token: _Token) -> Expr:
-        """A number or a name."""
+        """Return a number or a name."""
         if token.kind == "number":
             number = float(token.text)
             if math.isinf(number) or (number == 0.0 and re.match("[0.]*[1-9]", token.text)):

@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 
 def read_columns(path: str | Path) -> dict[str, Column]:
-    """The columns of a text table by their names, or by their numbers, "1" being the first, if it has no heading.
+    """Read the columns of a text table by their names, or by their numbers, "1" being the first, if it has no heading.
 
     Lines that begin with one of REMARKS are left out, and so is what stands above the heading, the last line without
     numbers. A heading may have units: "x [mm]", "angle (deg)". Decimals follow a point, between semicolons or tabs also
@@ -80,7 +80,7 @@ def _numbers(words: list[str]) -> list[float] | None:
 
 
 def _take_unit(heading: str) -> tuple[str, str]:
-    """The name and the unit of a heading; brackets that hold no unit belong to the name."""
+    """Return the name and the unit of a heading; brackets that hold no unit belong to the name."""
     name, unit = bracketed(heading)
     try:
         parse_unit(unit)
@@ -90,6 +90,6 @@ def _take_unit(heading: str) -> tuple[str, str]:
 
 
 def bracketed(heading: str) -> tuple[str, str]:
-    """What stands before the brackets that end a heading, and in them; the heading and "" if it has none."""
+    """Find what stands before the brackets that end a heading, and in them; the heading and "" if it has none."""
     found = re.fullmatch(r"(.*\S)\s*(?:\[([^][]*)\]|\(([^()]*)\))", heading)
     return (found[1], (found[2] or found[3] or "").strip()) if found else (heading, "")

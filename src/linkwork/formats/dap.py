@@ -49,7 +49,7 @@ def is_dap(folder: Path) -> bool:
 
 
 def read_dap(folder: Path, correct: bool = True) -> Document:
-    """The model file of a folder; its start is corrected as DAP does it, or as it is given."""
+    """Read the model file of a folder; its start is corrected as DAP does it, or as it is given."""
     return _Translation(Folder(folder), correct).translate()
 
 
@@ -155,7 +155,7 @@ class _Translation:
         return Document(str(self.folder.folder), data, self.lines, self.files, tuple(self.notes), tuple(self.left_out))
 
     def colour(self, body: Element, entry: dict[str, Any]) -> None:
-        """A letter or name of MATLAB, or three parts of red, green and blue."""
+        """Return a letter or name of MATLAB, or three parts of red, green and blue."""
         value = body.structure.fields["color"]
         if isinstance(value, np.ndarray) and value.size == 3 and all(isinstance(x, float) for x in value.flat):
             entry["colour"] = "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in value.flat)
@@ -166,7 +166,7 @@ class _Translation:
             self.notes.append(Note("drawing-not-read", file=Path(file).name, line=line, what="color"))
 
     def window(self) -> list[list[float]] | None:
-        """The lower and the upper corner of what is drawn."""
+        """Return the lower and the upper corner of what is drawn."""
         found = [self.folder.variables.get(name) for name in WINDOW]
         if not all(isinstance(x, np.ndarray) and x.size == 1 for x in found):
             return None
@@ -174,11 +174,11 @@ class _Translation:
         return [[x_min, y_min], [x_max, y_max]] if x_min < x_max and y_min < y_max else None
 
     def ref(self, spot: Spot) -> str:
-        """A spot as a model file names it."""
+        """Return a spot as a model file names it."""
         return self.at(spot.body, list(spot.s), spot.name or (ORIGIN if spot.body else "O"))
 
     def at(self, body: int, s: list[float] | None = None, name: str = ORIGIN) -> str:
-        """A point of a body, by default its origin, under this name or, if that one is elsewhere, a free one."""
+        """Return a point of a body, by default its origin, under this name or, if that one is elsewhere, a free one."""
         points: dict[str, Data] = self.holders[body]["points"]
         place: Data = list(s or [0.0, 0.0])
         while points.setdefault(name, place) != place:
@@ -186,7 +186,7 @@ class _Translation:
         return f"{self.names[body]}.{name}"
 
     def ends(self, element: Element) -> dict[str, Data]:
-        """The points of a joint or force, turned round."""
+        """Return the points of a joint or force, turned round."""
         points = [self.folder.spot(self.folder.point(element, key)) for key in ("jPindex", "iPindex")]
         return dict(zip("ij", map(self.ref, points), strict=True))
 
@@ -216,7 +216,7 @@ class _Translation:
         self.lines[place], self.files[place] = link.line, link.file
 
     def parallel(self, along: Element, own: Element) -> float:
-        """The angle of the second vector's body against the first one's where the vectors are parallel."""
+        """Return the angle of the second vector's body against the first one's where the vectors are parallel."""
         (a, b), (c, d) = (x.numbers("ulocal", 2, (1.0, 0.0)) for x in (along, own))
         angle = math.atan2(b, a) - math.atan2(d, c)
         turn = self.poses[self.folder.body_of(own)][2] - self.poses[self.folder.body_of(along)][2]
@@ -258,13 +258,13 @@ class _Translation:
         self.note(joint, ("joints", name), type="type", i="jPindex", j="iPindex", length="L", radius="R")
 
     def held(self, i: int, j: int) -> tuple[float, float]:
-        """The mass centre of body i in the axes of body j, as they start."""
+        """Return the mass centre of body i in the axes of body j, as they start."""
         (x, y, _), (x0, y0, phi) = self.poses[i], self.poses[j]
         a, b = turned(-phi, (x - x0, y - y0))
         return as_expr(a).number, as_expr(b).number
 
     def vectors(self, joint: Element) -> tuple[Element, Element]:
-        """The unit vectors of j and of i, which belong to the bodies of the points."""
+        """Return the unit vectors of j and of i, which belong to the bodies of the points."""
         for key in "ij":
             own = self.folder.body_of(self.folder.vector(joint, f"{key}Uindex"))
             if own != self.folder.body_of(self.folder.point(joint, f"{key}Pindex")):
@@ -273,7 +273,7 @@ class _Translation:
         return self.folder.vector(joint, "jUindex"), self.folder.vector(joint, "iUindex")
 
     def prismatic(self, joint: Element) -> dict[str, Data]:
-        """A slide along the vector of j."""
+        """Read a slide along the vector of j."""
         along, own = self.vectors(joint)
         ends = self.ends(joint)
         if joint.number("fix"):
@@ -299,7 +299,7 @@ class _Translation:
         return functions[joint.index("iFunct", "functions", len(functions)) - 1]
 
     def driver(self, joint: Element, kind: str) -> None:
-        """phi_i - phi_j = f(t), or |d| = f(t)."""
+        """Return phi_i - phi_j = f(t), or |d| = f(t)."""
         function = self.function(joint)
         if kind == "rel-rot":
             bodies = (self.folder.body_of(joint, key) for key in ("jBindex", "iBindex"))
@@ -312,7 +312,7 @@ class _Translation:
         self.note(function, ("drivers", joint.name, "motion"))
 
     def Phi(self, joint: Element) -> list[Expr]:
-        """The constraints of a joint of DAP_BC, by the names that formulas have for the state."""
+        """Return the constraints of a joint of DAP_BC, by the names that formulas have for the state."""
         kind = joint.text("type", "rev")
 
         def ends() -> tuple[Spot, Spot, Any, Any]:
@@ -365,7 +365,7 @@ class _Translation:
         return []
 
     def slid(self, i: Spot, j: Spot, along: Element) -> float:
-        """How far point i is along the vector of j from point j at the start."""
+        """Return how far point i is along the vector of j from point j at the start."""
         values = dict(zip(self.folder.q, (x for pose in self.poses[1:] for x in pose), strict=True))
         (x, y), (x0, y0) = (self.folder.place(spot) for spot in (i, j))
         ux, uy = turned(self.poses[j.body][2], along.numbers("ulocal", 2, (1.0, 0.0)))
@@ -414,7 +414,7 @@ class _Translation:
         self.note(force, ("forces", name), i="jPindex", j="iPindex", stiffness="k", damping="dc")
 
     def user_forces(self, users: list[int]) -> None:
-        """The forces of user_force.yaml, or else of user_force.m."""
+        """Return the forces of user_force.yaml, or else of user_force.m."""
         home = self.folder.folder
         path = home / USER_FORCES
         if path.exists() and not users:
@@ -461,7 +461,7 @@ class _Translation:
 
 
 def _grouped(values: Array) -> list[Pose]:
-    """x, y, phi of every body, those of the ground first."""
+    """Return x, y, phi of every body, those of the ground first."""
     return [(0.0, 0.0, 0.0), *((float(x), float(y), float(phi)) for x, y, phi in values.reshape(-1, 3))]
 
 

@@ -96,7 +96,7 @@ def read_chain(folder: Folder) -> Chain:
 
 
 def bound(functions: Sequence[Function], values: Sequence[Value]) -> tuple[dict[str, Value], tuple[Statement, ...]]:
-    """The arguments of the first function by the names that it gives them, and its body."""
+    """Return the arguments of the first function by the names that it gives them, and its body."""
     usual = ("check", "theta", "theta_d", "t")
     function = functions[0]
     names = function.inputs if len(function.inputs) == len(values) else usual
@@ -107,7 +107,7 @@ def bound(functions: Sequence[Function], values: Sequence[Value]) -> tuple[dict[
 
 
 def _sizes(folder: Folder, body: Sequence[Statement]) -> list[int]:
-    """How many joint coordinates each body has: as many as it is given, three where it floats, else one."""
+    """Return how many joint coordinates each body has: as many as it is given, three where it floats, else one."""
     floating = {
         int(node.parts[1].parts[0])
         for node, _ in calls_in(body)
@@ -135,7 +135,7 @@ class _Tree:
         return elements[int(k) - 1]
 
     def base(self, code: Code, body: int) -> tuple[Matrix, Any]:
-        """r and phi of a body that has been placed, or of the ground."""
+        """Return r and phi of a body that has been placed, or of the ground."""
         if not body:
             return matrix(0.0, 0.0), 0.0
         own = structures_of(code.names["Bodies"])[body - 1].fields
@@ -254,7 +254,7 @@ def _columns(x: Structure) -> Structure:
 
 
 def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree, lines: Sequence[int]) -> None:
-    """The joints of bodies that formulas in these lines place: what holds at random joint coordinates."""
+    """Return the joints of bodies that formulas in these lines place: what holds at random joint coordinates."""
     random = np.random.default_rng(SEED)
     values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*chain.theta, TIME)}
     flat = [as_expr(x) for pose in chain.poses for x in pose]
@@ -316,13 +316,13 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree, lines: Sequence[i
 
 
 def _floats(chain: Chain, body: int) -> bool:
-    """Whether the coordinates of a body are three joint coordinates themselves."""
+    """Tell whether the coordinates of a body are three joint coordinates themselves."""
     pose = chain.poses[body - 1]
     return len({*pose}) == 3 and all(x in chain.theta for x in pose)
 
 
 def _beside(phi: Array, vector: Element, P: tuple[Array, Array], Q: tuple[Array, Array]) -> Array:
-    """n . (Q - P), n being the normal of a vector that turns by phi."""
+    """Return n . (Q - P), n being the normal of a vector that turns by phi."""
     a, b = vector.numbers("ulocal", 2, (1.0, 0.0))
     u = np.cos(phi) * a - np.sin(phi) * b, np.sin(phi) * a + np.cos(phi) * b
     return np.asarray(u[0] * (Q[1] - P[1]) - u[1] * (Q[0] - P[0]))
@@ -408,7 +408,7 @@ class _Cuts:
         return [float(x) if abs(x) > AGREEMENT * np.max(np.abs(factors)) else 0.0 for x in factors] if fits else None
 
     def join(self, rows: list[tuple[int, Expr]]) -> None:
-        """The joints of the rows in their order; what is left over is reported."""
+        """Return the joints of the rows in their order; what is left over is reported."""
         understood = [(k, self.row(row, k)) for k, row in rows]
         left = [(k, row) for k, row in understood if row is not None]
         for k, row in understood:
@@ -469,7 +469,7 @@ class _Cuts:
         return self.curved(row, names)
 
     def drive(self, row: Expr, theta: list[Expr], names: set[str], k: int) -> None:
-        """a (theta(k) - f(t)), or a (phi_i - phi_j - f(t))."""
+        """Return a (theta(k) - f(t)), or a (phi_i - phi_j - f(t))."""
         angles = [b for b in range(1, len(self.folder.names)) if f"{self.folder.names[b]}.phi" in names]
         own = theta or [self.folder.symbols(b)[0][2] for b in angles]
         if names - {"t"} != {str(x.value) for x in own} or not 1 <= len(own) <= 2 or (theta and len(own) != 1):
@@ -492,7 +492,7 @@ class _Cuts:
         self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, bodies=bodies))
 
     def drive_joint(self, theta: Expr, law: str, k: int) -> None:
-        """A driver of a joint coordinate: of the angle of a body, or of its joint."""
+        """Return a driver of a joint coordinate: of the angle of a body, or of its joint."""
         turned = next((b for b, pose in enumerate(self.chain.poses, 1) if pose[2] is theta), 0)
         owner = self.chain.owners[self.chain.theta.index(theta)]
         link = next((link for link in self.chain.links if link.name == f"J{owner}"), None)
@@ -508,7 +508,7 @@ class _Cuts:
         return {**centres, **{f"{self.folder.names[s.body]}.{s.name}": s for s in points if s.body}}
 
     def linear(self, slopes: dict[str, float], constant: float) -> Row | None:
-        """A row of coordinates with constant factors."""
+        """Return a row of coordinates with constant factors."""
         parts = [(name.rpartition(".")[0], name.rpartition(".")[2], a) for name, a in slopes.items()]
         kinds, spots = sorted(kind for _, kind, _ in parts), self.spots()
         if not parts:
@@ -527,7 +527,7 @@ class _Cuts:
         return None
 
     def curved(self, row: Expr, names: set[str]) -> Row | None:
-        """A slot n . (P - Q), parallel vectors n . v, or a rod of a length."""
+        """Return a slot n . (P - Q), parallel vectors n . v, or a rod of a length."""
         known = self.spots()
         moving = [spot for name, spot in known.items() if f"{name}.x" in names or f"{name}.y" in names]
         fixed = [spot for point in self.folder.points if not (spot := self.folder.spot(point)).body]
@@ -554,13 +554,13 @@ class _Cuts:
         return None
 
     def normal(self, vector: Element) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """n and u of a unit vector, by the angle of its body."""
+        """Return n and u of a unit vector, by the angle of its body."""
         axis, body = vector.numbers("ulocal", 2, (1.0, 0.0)), self.folder.body_of(vector)
         x, y = turned(self.folder.symbols(body)[0][2], axis) if body else axis
         return (-y, x), (x, y)
 
     def pair(self, first: Row, second: Row) -> dict[str, Any] | None:
-        """The joint of two rows."""
+        """Return the joint of two rows."""
         rows = {row.kind: row for row in (first, second)}
         kinds = sorted(rows)
         if kinds == ["pin x", "pin y"]:
@@ -600,7 +600,7 @@ class _Cuts:
         return None
 
     def slot(self, row: Row) -> dict[str, Any]:
-        """The axis is of body i, and its sign makes Psi = n . (P_j - P_i) the row itself."""
+        """Describe a slot: the axis is of body i, and its sign makes Psi = n . (P_j - P_i) the row itself."""
         if row.kind != "slot":  # of the ground, along x or y
             sign, is_x = float(np.copysign(1.0, row.sign)), row.kind == "fixed x"
             place = (row.value, 0.0) if is_x else (0.0, row.value)

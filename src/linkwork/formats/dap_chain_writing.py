@@ -48,7 +48,7 @@ class Chain:
             self.drive(driver)
 
     def place(self, hinge: Any) -> None:
-        """The statements that place a body, and its start values."""
+        """Return the statements that place a body, and its start values."""
         w, body, parent, joint = self.w, hinge.child, hinge.parent, hinge.joint
         k, first = w.index[body.name], self.first[body.name]
         (q, v), (q0, v0) = w.start(body), w.start(parent)
@@ -86,7 +86,7 @@ class Chain:
         self.pins[body.name] = f"Uvectors({along})"
 
     def moving(self, body: Any) -> Any:
-        """The frame of a body at the start, with its velocity."""
+        """Return the frame of a body at the start, with its velocity."""
         if isinstance(body, Ground):
             return PLANAR_GROUND
         q, v = self.w.start(body)

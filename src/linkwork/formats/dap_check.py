@@ -64,7 +64,7 @@ class Comparison:
 
 
 def check_formulas(path: Path) -> list[Comparison]:
-    """The arrays of formulas in a folder of DAP_JC beside those that follow from its joints; none for DAP_BC."""
+    """Check the arrays of formulas in a folder of DAP_JC beside those that follow from its joints; none for DAP_BC."""
     folder = Folder(path)
     if not folder.is_joint:
         return []
@@ -104,7 +104,7 @@ def _generated(folder: Folder, chain: Chain) -> dict[str, list[list[Expr]]]:
 
 
 def _written(folder: Folder, chain: Chain, name: str, check: int) -> dict[str, Any]:
-    """The variables of a file after it was followed with this check, by joint coordinates."""
+    """Return the variables of a file after it was followed with this check, by joint coordinates."""
     arguments, body = bound(
         folder.functions(name), [matrix(float(check)), matrix(*chain.theta), matrix(*chain.theta_d), matrix(TIME)]
     )

@@ -112,7 +112,7 @@ class Written:
         return [float(x) for x in evaluate(substitute([as_expr(x) for x in values], self.given), {})]
 
     def constants(self, values: Iterable[Any]) -> list[float] | None:
-        """The values, None if they depend on time or motion."""
+        """Return the values, None if they depend on time or motion."""
         found = substitute([as_expr(x) for x in values], self.given)
         return None if any(node.op == "symbol" for node in ordered(found)) else self.numbers(found)
 
@@ -128,7 +128,7 @@ class Written:
         return len(self.elements[file])
 
     def spot(self, body: Any, s: Iterable[Any], name: str = "") -> int:
-        """The index of a point."""
+        """Return the index of a point."""
         k = self.index[body.name]
         x, y = self.numbers(s)
         if (k, x, y) not in self.spots:
@@ -162,7 +162,7 @@ class Written:
         return R, x + R * phi
 
     def motion(self, driver: Driver) -> list[Expr]:
-        """f(t) and its first three derivatives."""
+        """Return f(t) and its first three derivatives."""
         found = substitute([as_expr(driver.motion.f(TIME))], self.given)
         for _ in range(3):
             found += directional(found[-1:], {TIME: ONE})
@@ -179,7 +179,7 @@ class Written:
 
 
 def plain(text: str) -> str:
-    """A text that may stand in quotes or in a comment."""
+    """Return a text that may stand in quotes or in a comment."""
     return re.sub(r"[^ -~]|'", "_", text)
 
 

@@ -163,7 +163,7 @@ class Folder:
         return str(self.m_files[name.lower()])
 
     def functions(self, name: str, path: Path | None = None) -> list[Function]:
-        """The functions of a file, in which nothing may call what has nothing to do with a model."""
+        """Return the functions of a file, in which nothing may call what has nothing to do with a model."""
         path = path or self.m_files[name.lower()]
         file = str(path)
         found = parse(_read(path), file)
@@ -266,7 +266,7 @@ class Folder:
         return {**{path.stem: open_file(path) for path in others}, **own, "functs": self.functs}
 
     def functs(self, code: Code, values: list[Value]) -> Results:
-        """f(t) of inFuncts and its first two derivatives."""
+        """Return f(t) of inFuncts and its first two derivatives."""
         index, time = values
         functions = self.elements["function"]
         k = number(index)
@@ -285,7 +285,7 @@ class Folder:
         return ["ground", *(body.name for body in self.bodies)]
 
     def symbols(self, body: int) -> tuple[list[Expr], list[Expr]]:
-        """x, y, phi of a body, and their rates."""
+        """Return x, y, phi of a body, and their rates."""
         name = self.names[body]
         return [symbol(f"{name}.{key}") for key in ("x", "y", "phi")], [
             symbol(f"{name}.{key}") for key in ("vx", "vy", "omega")
@@ -314,7 +314,7 @@ class Folder:
         return found
 
     def place(self, spot: Spot) -> tuple[Any, Any]:
-        """x and y of a point by the names of formulas."""
+        """Return x and y of a point by the names of formulas."""
         if not spot.body:
             return spot.s
         prefix = self.names[spot.body] + (f".{spot.name}" if spot.name else "")
@@ -356,7 +356,7 @@ class Folder:
 
 
 def motion_of(function: Element) -> dict[str, Any]:
-    """A function of time as a model file has it."""
+    """Return a function of time as a model file has it."""
     kind = function.text("type", "a")
     if kind == "a":
         value, rate, square = function.numbers("coeff", 3, ())
@@ -371,13 +371,13 @@ def motion_of(function: Element) -> dict[str, Any]:
 
 
 def law_of(function: Element) -> Expr:
-    """f(t)."""
+    """Return f(t)."""
     motion = motion_of(function)
     return as_expr(MOTIONS[motion.pop("type")](**motion).f(TIME))
 
 
 def turned(phi: Any, s: Any) -> tuple[Any, Any]:
-    """A s."""
+    """Return A s."""
     x, y = s
     c, n = cos(phi), sin(phi)
     return c * x - n * y, n * x + c * y
@@ -393,7 +393,7 @@ def _with(element: Element, fields: Mapping[str, Value]) -> Structure:
 
 
 def _read(path: Path) -> str:
-    """The text of an M-file; older editors wrote comments in other encodings than UTF-8."""
+    """Read the text of an M-file; older editors wrote comments in other encodings than UTF-8."""
     try:
         return read_text(path)
     except ModelError as error:
@@ -403,7 +403,7 @@ def _read(path: Path) -> str:
 
 
 def _find_files(folder: Path) -> dict[str, Path]:
-    """The M-files that are read, by their names in small letters."""
+    """Find the M-files that are read, by their names in small letters."""
     found: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
         name = file.stem.lower()

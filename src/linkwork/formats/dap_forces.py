@@ -34,7 +34,7 @@ class UserForces:
 
 
 def read_user_force(folder: Folder, users: list[int]) -> UserForces:
-    """The forces of user_force.m, which DAP calls once for each of the forces `users` of type 'user'."""
+    """Read the forces of user_force.m, which DAP calls once for each of the forces `users` of type 'user'."""
     found, file = UserForces(), folder.file("user_force")
     functions = folder.functions("user_force")
 
@@ -71,7 +71,7 @@ def read_user_force(folder: Folder, users: list[int]) -> UserForces:
 
 
 def _add_forces(folder: Folder, found: UserForces, body: int, own: Structure, sums: list[Expr]) -> None:
-    """The forces on one body."""
+    """Return the forces on one body."""
     f, n = own.fields["f"], own.fields["n"]
     if isinstance(f, Unknown) or isinstance(n, Unknown):
         return  # with an error that is known
@@ -114,7 +114,7 @@ def _add_forces(folder: Folder, found: UserForces, body: int, own: Structure, su
 
 
 def _same(values: Mapping[Expr, Any], a: Expr, b: Expr) -> bool:
-    """Whether two expressions agree at these values."""
+    """Tell whether two expressions agree at these values."""
     with np.errstate(all="ignore"):
         x, y = (np.asarray(z, dtype=float) for z in evaluate([a, b], values, numpy_arithmetic()))
         return bool(np.all(np.abs(x - y) <= AGREEMENT * (np.max(np.abs(x)) + np.max(np.abs(y)))))

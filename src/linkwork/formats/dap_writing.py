@@ -30,7 +30,7 @@ CONTACTS = {"lankarani-nikravesh": 1, "flores-machado": 2}
 
 
 def folder_of(model: Model, hinges: Sequence[Any] = ()) -> tuple[dict[str, str], list[str]]:
-    """The texts of the M-files by their names, and what they do not hold.
+    """Return the texts of the M-files by their names, and what they do not hold.
 
     `hinges` is the tree of the joints; with it the folder is one of DAP_JC.
     """
@@ -165,7 +165,7 @@ def write_driver(w: Written, driver: Driver) -> None:
 
 
 def function_of(w: Written, driver: Driver) -> int | None:
-    """The index of the function that a driver follows, None if it is of no type of DAP."""
+    """Return the index of the function that a driver follows, None if it is of no type of DAP."""
     motion, name = driver.motion, f"f_{driver.name}"
     if isinstance(motion, SmoothStep):
         values = w.numbers((motion.start, motion.end, motion.t_start, motion.t_end))
@@ -195,7 +195,7 @@ def write_forces(w: Written) -> None:
 
 
 def write_force(w: Written, force: Any) -> bool:
-    """Whether DAP has a type for a force, which is then written."""
+    """Tell whether DAP has a type for a force, which is then written."""
     if isinstance(force, SpringDamper) and force.law is ZERO and (actuator := w.constants([force.actuator])):
         k, c, free = w.numbers((force.stiffness, force.damping, force.free_length))
         ends = {"iPindex": w.spot(force.body_j, force.s_j), "jPindex": w.spot(force.body_i, force.s_i)}
@@ -240,7 +240,7 @@ def write_contact(w: Written, force: FlatContact) -> bool:
 
 
 def write_user_force(w: Written, force: Any) -> None:
-    """What a force does to its bodies, as statements."""
+    """Find what a force does to its bodies, as statements."""
     names = names_of_state(w)
     frames = [frame_of(w, body) for body in force.bodies]
     Q = [substitute([as_expr(x) for x in own], w.given) for own in force.Q(*frames)]
@@ -270,7 +270,7 @@ def frame_of(w: Written, body: Any) -> Any:
 
 
 def names_of_state(w: Written) -> dict[Expr, str]:
-    """What formulas of a model file name, as M-files do."""
+    """Find what formulas of a model file name, as M-files do."""
     found = {TIME: "t"}
     for body in w.bodies:
         own = f"Bodies({w.index[body.name]})"

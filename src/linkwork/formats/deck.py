@@ -69,7 +69,7 @@ def is_deck(folder: Path) -> bool:
 
 
 def read_deck(folder: Path) -> tuple[Document, list[Given]]:
-    """The model file of a deck, whose start is an estimate, and the coordinates that are given exactly."""
+    """Read the model file of a deck, whose start is an estimate, and the coordinates that are given exactly."""
     return _Deck(folder).translate()
 
 
@@ -97,7 +97,7 @@ class _Deck:
         }
 
     def tables(self) -> dict[str, Path]:
-        """The files of the tables that are there; ModelError where one is a link, or misspelt (Springs.txt)."""
+        """Return the files of the tables that are there; ModelError where one is a link, or misspelt (Springs.txt)."""
         alike = {name.removesuffix("s"): name for name in DECK}
         found: dict[str, Path] = {}
         for file in sorted(self.folder.iterdir()):
@@ -129,7 +129,7 @@ class _Deck:
         return found
 
     def add_point(self, body: str, name: str, s: list[float]) -> str:
-        """A point under this name or, if that one is elsewhere, a free one."""
+        """Return a point under this name or, if that one is elsewhere, a free one."""
         points = self.holder(body)["points"]
         while points.setdefault(name, s) != s:
             name += "_"
@@ -201,7 +201,7 @@ class _Deck:
                 raise ModelError(f"body '{name}' has no row", "bad-table", file=file, rule="every body has a mass")
 
     def numbers_of_joints(self) -> dict[str, dict[str, Row]]:
-        """What some joints need besides their frames, by joint and key."""
+        """Find what some joints need besides their frames, by joint and key."""
         found: dict[str, dict[str, Row]] = {}
         joints = [row.name("CON") for row in self.rows["joints"]]
         for row in self.rows["jointdata"]:

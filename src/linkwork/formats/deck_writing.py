@@ -30,7 +30,7 @@ NOWHERE = (0.0, 0.0, 0.0)
 
 
 def deck_of(model: Model) -> tuple[dict[str, str], list[str]]:
-    """The texts of the tables by their names, and what they do not hold."""
+    """Return the texts of the tables by their names, and what they do not hold."""
     if model.space != "spatial":
         raise UsageError("a deck holds mechanisms in space; this one is planar", "not-spatial")
     return _Writing(model).write()
@@ -56,7 +56,7 @@ class _Writing:
         self.left_out += [f"that joint '{name}' is cut" for name in settings.cut]
 
     def named(self, kind: str, name: str) -> str:
-        """A name as one entry of a table that no other of this kind has."""
+        """Return a name as one entry of a table that no other of this kind has."""
         if (kind, name) not in self.names:
             word = re.sub(r"[\s#]", "_", name)
             while (kind, word) in zip((of for of, _ in self.names), self.names.values(), strict=True):
@@ -68,13 +68,13 @@ class _Writing:
         return [float(x) for x in evaluate([as_expr(x) for x in values], self.given)]
 
     def constants(self, values: Iterable[Any]) -> list[float] | None:
-        """The values, None if they depend on time or motion."""
+        """Return the values, None if they depend on time or motion."""
         expressions = [as_expr(x) for x in values]
         is_fixed = all(node in self.given for node in ordered(expressions) if node.op == "symbol")
         return self.numbers(expressions) if is_fixed else None
 
     def place(self, body: Any, s: Components) -> list[float]:
-        """A point from the mass centre, which is the origin in a deck."""
+        """Return a point from the mass centre, which is the origin in a deck."""
         centre = body.mass_centre if isinstance(body, SpatialBody) else NOWHERE
         return self.numbers(Vector(s) - Vector(centre))
 
@@ -184,7 +184,7 @@ class _Writing:
         return ""
 
     def turning(self, bodies: Sequence[Any]) -> list[str]:
-        """The joints among which a deck looks for that of a rotational spring between these bodies."""
+        """Return the joints among which a deck looks for that of a rotational spring between these bodies."""
         ends, kinds = {body.name for body in bodies}, tuple(SPATIAL_JOINTS[kind] for kind in TURNING)
         joints = [joint for joint in self.model.joints if type(joint) in kinds and joint.name not in self.model.open]
         return [joint.name for joint in joints if {body.name for body in joint.bodies} == ends]
@@ -201,7 +201,7 @@ class _Writing:
 
 
 def _counts_from(joint: CountingPair, n: int) -> str:
-    """The angle that is zero where x of body i (n = 0), or of body j, says so; "" if there is none."""
+    """Return the angle that is zero where x of body i (n = 0), or of body j, says so; "" if there is none."""
     last = {name: directions[-1] for name, directions in joint.directions.items()}
     return next((name for name, direction in last.items() if direction == ("zero", "zero_j")[n]), "")
 

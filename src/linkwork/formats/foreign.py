@@ -28,7 +28,7 @@ KINDS = {
 
 
 def find_kind(path: str | Path) -> str | None:
-    """What a regular file is, if it is of a known kind; a pipe would keep its reader waiting."""
+    """Find what a regular file is, if it is of a known kind; a pipe would keep its reader waiting."""
     if not os.path.isfile(path):
         return None
     try:

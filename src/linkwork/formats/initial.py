@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 def complete_start(model: Model, given: Sequence[Given]) -> Model:
-    """The model from the start that has the given coordinates and rates and is otherwise nearest to its estimate.
+    """Find model from the start that has the given coordinates and rates and is otherwise nearest to its estimate.
 
     Psi(0, q) = 0,  e . e = 1,  q_k = value,    Psi_q qd + Psi_t = 0,  e . e_dot = 0,  qd_k = rate
     by Newton steps of least norm over (x, y, z, e0 .. e3) of all bodies; omega = 2 E e_dot.
@@ -46,7 +46,7 @@ def complete_start(model: Model, given: Sequence[Given]) -> Model:
     chosen[range(len(given)), held] = 1.0
 
     def at(q: Array) -> tuple[Array, Array, Array]:
-        """What is left of all equations, their derivatives by q, and by t."""
+        """Evaluate the residuals of all equations, their derivatives by q, and by t."""
         values = {**dict(zip(coordinates, q.tolist(), strict=True)), t: 0.0}
         left = np.array(evaluate(rows, values), dtype=float)
         J = np.zeros((len(rows), len(coordinates) + 1))

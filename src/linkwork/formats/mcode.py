@@ -74,7 +74,7 @@ Call: TypeAlias = "Callable[[Code, list[Value]], Value | Results | None]"
 
 
 def matrix(*rows: Any) -> Matrix:
-    """A column of numbers, or rows of them."""
+    """Return a column of numbers, or rows of them."""
     found = np.empty((len(rows), len(rows[0]) if rows and isinstance(rows[0], (list, tuple)) else 1), dtype=object)
     for k, row in enumerate(rows):
         found[k, :] = row if isinstance(row, (list, tuple)) else [row]
@@ -82,7 +82,7 @@ def matrix(*rows: Any) -> Matrix:
 
 
 def rotate(a: Matrix) -> Matrix:
-    """s_rot: a turned by a right angle."""
+    """Return s_rot: a turned by a right angle."""
     _check(a.size == 2, "s_rot takes a vector of two numbers")
     x, y = a.flat
     return matrix(-y, x)
@@ -107,7 +107,7 @@ def number(a: Value) -> float:
 
 
 def friction_a(mu_s: Any, mu_d: Any, v_s: Any, p: Any, k_t: Any, v: Any, N: Any) -> Any:
-    """N (mu_d + (mu_s - mu_d) exp(-(|v|/v_s)^p)) tanh(k_t v)        [nikravesh2018]"""
+    """Return N (mu_d + (mu_s - mu_d) exp(-(|v|/v_s)^p)) tanh(k_t v)        [nikravesh2018]"""
     ratio = as_expr(v) / v_s
     falling = ratio**p if p == 2.0 else graph.absolute(ratio) ** p
     return N * (mu_d + (mu_s - mu_d) * graph.exp(-falling)) * tanh(k_t * as_expr(v))
@@ -121,7 +121,7 @@ def friction_b(mu_s: Any, mu_d: Any, mu_v: Any, v_t: Any, N_t: Any, v: Any, N: A
 
 
 def _of_each(f: Callable[[Any], Any]) -> Call:
-    """A function of every entry."""
+    """Return a function of every entry."""
 
     def call(_: Code, values: list[Value]) -> Value:
         (a,) = values
@@ -222,7 +222,7 @@ def _check(holds: bool, otherwise: str) -> None:
 
 
 def _folded(x: Any) -> Any:
-    """A number where an expression is one."""
+    """Return a number where an expression is one."""
     if isinstance(x, Expr):
         if not x.is_constant:
             return x
@@ -233,7 +233,7 @@ def _folded(x: Any) -> Any:
 
 
 def _each(f: Callable[..., Any], *arrays: Matrix) -> Matrix:
-    """f of entries that stand in the same place; a single number stands in all."""
+    """Return f of entries that stand in the same place; a single number stands in all."""
     shape = next((a.shape for a in arrays if a.size != 1), arrays[0].shape)
     _check(all(a.size == 1 or a.shape == shape for a in arrays), "arrays of different shapes")
     found = np.empty(shape, dtype=object)
@@ -280,7 +280,7 @@ def combine(sign: str, a: Value, b: Value) -> Value:
 
 
 def structures_of(value: Value) -> tuple[Structure, ...]:
-    """The structures of an array."""
+    """Return the structures of an array."""
     _check(isinstance(value, (Structure, tuple)), "structures should stand here")
     return (value,) if isinstance(value, Structure) else value if isinstance(value, tuple) else ()
 
@@ -371,7 +371,7 @@ class Code:
         }
 
     def merged(self, condition: Expr, a: Value | None, b: Value | None, name: str, line: int) -> Value:
-        """a where the condition holds, else b."""
+        """Return a where the condition holds, else b."""
         if a is b and a is not None:
             return a
         if isinstance(a, Unknown):
@@ -395,7 +395,7 @@ class Code:
     # Values
 
     def at(self, node: Node, compute: Callable[[], Any]) -> Any:
-        """What is computed, its misfits with the line."""
+        """Compute within a statement, so that errors have its line."""
         try:
             return compute()
         except _Misfit as misfit:
@@ -484,7 +484,7 @@ class Code:
         raise self.error(f"field '{shown(str(key))}' was not assigned before", "not-a-number", node.line)
 
     def called(self, node: Node) -> Value:
-        """An entry of an array, or the value of a function."""
+        """Return an entry of an array, or the value of a function."""
         of, *arguments = node.parts
         name = called(of)
         if of.kind == "name" and name not in self.names:
@@ -528,7 +528,7 @@ class Code:
         return found
 
     def call(self, node: Node) -> None:
-        """A statement that is a call."""
+        """Return a statement that is a call."""
         name = called(node)
         if name in QUIET:
             return
@@ -588,7 +588,7 @@ class Code:
         self.names[root] = self.at(target, lambda: self.put(self.names.get(root), path, value, line, root))
 
     def put(self, held: Value | None, path: Sequence[Node], value: Value, line: int, name: str) -> Value:
-        """What holds the value at the end of the path, all else as before."""
+        """Find what holds the value at the end of the path, all else as before."""
         if not path:
             return value
         node, rest = path[0], path[1:]
@@ -668,7 +668,7 @@ def _range(first: float, *more: float) -> Matrix:
 
 
 def _with_last(node: Node, size: int) -> Node:
-    """The index with the number of the last entry in the place of `end`."""
+    """Return the index with the number of the last entry in the place of `end`."""
     if node.kind == "last":
         return Node("number", (float(size),), node.line)
     if node.kind in ("call", "field", "array"):
@@ -678,7 +678,7 @@ def _with_last(node: Node, size: int) -> Node:
 
 
 def _path(target: Node) -> tuple[str | None, list[Node]]:
-    """The variable that is assigned, and the fields and indices that lead into it."""
+    """Return the variable that is assigned, and the fields and indices that lead into it."""
     path: list[Node] = []
     while target.kind in ("field", "call"):
         path.insert(0, target)
@@ -687,7 +687,7 @@ def _path(target: Node) -> tuple[str | None, list[Node]]:
 
 
 def _targets(statement: Statement) -> Iterator[Node]:
-    """What a statement assigns, or one in it would."""
+    """Find what a statement assigns, or one in it would."""
     if isinstance(statement, Assign):
         yield from (statement.target.parts[0] if statement.target.kind == "array" else (statement.target,))
     bodies = [body for _, body in statement.branches] if isinstance(statement, If) else []

@@ -110,7 +110,7 @@ class _Token(NamedTuple):
 
 
 def parse(text: str, file: str) -> list[Function]:
-    """The functions of an M-file in their order."""
+    """Return the functions of an M-file in their order."""
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MAX_LINE:
             message = f"a line of {len(line)} characters, more than {MAX_LINE}"
@@ -172,7 +172,7 @@ class _Parser:
         return ModelError(message, code, file=self.file, line=self.token.line, **more)
 
     def next(self, *texts: str) -> _Token | None:
-        """The next token if it is one of these."""
+        """Return the next token if it is one of these."""
         if self.token.kind in ("sign", "line") and self.token.text in texts:
             self.at += 1
             return self.tokens[self.at - 1]
@@ -184,7 +184,7 @@ class _Parser:
             raise self.error(f"{seen} where '{text}' should be")
 
     def keyword(self) -> str:
-        """The keyword that comes, "" if something else does."""
+        """Return the keyword that comes, "" if something else does."""
         is_one = not self.is_over and self.token.kind == "name" and self.token.text in KEYWORDS
         return self.token.text if is_one else ""
 
@@ -206,7 +206,7 @@ class _Parser:
         return found
 
     def head(self) -> tuple[str, tuple[str, ...], tuple[str, ...], int]:
-        """function [outputs] = name(inputs), over several lines if its brackets are."""
+        """Read function [outputs] = name(inputs), over several lines if its brackets are."""
         line, first = self.token.line, self.at + 1
         self.skip_line()
         words = [token for token in self.tokens[first : self.at] if token.kind != "line"]
@@ -227,7 +227,7 @@ class _Parser:
         return tuple(found)
 
     def close(self) -> None:
-        """The `end` of a block."""
+        """Read the `end` of a block."""
         if self.keyword() == "end":
             self.at += 1
 
@@ -308,7 +308,7 @@ class _Parser:
         return Node(kind, parts, line, height)
 
     def expression(self, least: int = 0) -> Node:
-        """A value and what operators from this order on join to it."""
+        """Return a value and what operators from this order on join to it."""
         node = self.signed()
         while self.operator(ORDER) and ORDER[self.token.text] >= least:
             sign = self.token
@@ -323,7 +323,7 @@ class _Parser:
         return node
 
     def operator(self, signs: Collection[str]) -> bool:
-        """Whether one of these operators comes; in an array `1 -2` are two numbers, `1 - 2` is one."""
+        """Tell whether one of these operators comes; in an array `1 -2` are two numbers, `1 - 2` is one."""
         token = self.token
         if token.kind != "sign" or token.text not in signs:
             return False
@@ -336,7 +336,7 @@ class _Parser:
             raise self.error(f"nested more than {MAX_DEPTH} levels deep", "too-deep")
 
     def signed(self) -> Node:
-        """A value with its signs and powers; -2^2 is -(2^2), and 2^-2 may be written."""
+        """Return a value with its signs and powers; -2^2 is -(2^2), and 2^-2 may be written."""
         self.deeper()
         if sign := self.next("-", "+", "~"):
             node = self.signed()
@@ -360,7 +360,7 @@ class _Parser:
         return self.node("minus", sign.line, node) if sign.text == "-" else node
 
     def reference(self) -> Node:
-        """A number, a text, an array, something in brackets, or a name with its fields and arguments."""
+        """Return a number, a text, an array, something in brackets, or a name with its fields and arguments."""
         token = self.token
         self.at += 1
         if token.kind == "number":
@@ -411,7 +411,7 @@ class _Parser:
         return value
 
     def inside(self, in_index: bool = False) -> Node:
-        """An expression in round brackets, where blanks mean nothing."""
+        """Return an expression in round brackets, where blanks mean nothing."""
         before = self.in_array, self.in_index
         self.in_array, self.in_index = False, in_index or self.in_index
         node = self.expression()
@@ -442,7 +442,7 @@ class _Parser:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all in it."""
+    """Return the node and all in it."""
     yield node
     for part in node.parts:
         for inner in part if isinstance(part, tuple) else (part,):
@@ -451,7 +451,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def calls_in(body: Sequence[Statement]) -> Iterator[tuple[Node, int]]:
-    """All that statements name or call, with their lines; in blocks that are not followed too."""
+    """Return all that statements name or call, with their lines; in blocks that are not followed too."""
     for statement in body:
         inner: tuple[tuple[Node | None, tuple[Statement, ...]], ...] = ()
         nodes: tuple[Node | None, ...] = ()
@@ -468,6 +468,6 @@ def calls_in(body: Sequence[Statement]) -> Iterator[tuple[Node, int]]:
 
 
 def called(node: Node) -> str:
-    """The function that an expression calls or names, "" if it is anything else."""
+    """Return the function that an expression calls or names, "" if it is anything else."""
     inner = node.parts[0] if node.kind == "call" else node
     return str(inner.parts[0]) if inner.kind == "name" else ""

@@ -63,7 +63,7 @@ class Row:
 
 
 def read_table(path: Path, headings: Sequence[str], counted: str = "") -> list[Row]:
-    """The rows of a table. With several headings a record has a row under each of them.
+    """Read the rows of a table. With several headings a record has a row under each of them.
 
     A heading must stand before the first row and may be repeated; its first name may have a number, as S1. `counted` is
     the word of the line that says how many records follow. The last column takes the rest of its line if its name ends

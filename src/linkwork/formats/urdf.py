@@ -68,7 +68,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The child of this tag, of which there is at most one."""
+        """Return the child of this tag, of which there is at most one."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"a second <{tag}>")
@@ -97,7 +97,7 @@ class Element:
 
 
 def parse_xml(text: str, file: str) -> Element:
-    """The root of a text in XML; ModelError for a document type, what is nested too deep, and too many elements."""
+    """Find root of a text in XML; ModelError for a document type, what is nested too deep, and too many elements."""
     parser = expat.ParserCreate()
     open_: list[Element] = []
     roots: list[Element] = []
@@ -150,12 +150,12 @@ class Frame:
     A: Array
 
     def __matmul__(self, other: Frame) -> Frame:
-        """Where a frame in this one is."""
+        """Find where a frame in this one is."""
         return Frame(self.r + self.A @ other.r, self.A @ other.A)
 
     @staticmethod
     def read(element: Element | None) -> Frame:
-        """Of <origin xyz="..." rpy="...">; without one, the frame around it."""
+        """Read <origin xyz="..." rpy="...">; without one, take the frame around it."""
         if element is None:
             return Frame(np.zeros(3), np.eye(3))
         return Frame(element.numbers("xyz", 3, (0, 0, 0)), turn(element.numbers("rpy", 3, (0, 0, 0))))
@@ -170,7 +170,7 @@ class Inertia:
     J: Array
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Of two parts: J = sum of J_k + m_k (d_k.d_k I - d_k d_k^T), d_k from the common mass centre to that of k."""
+        """Add two parts: J = sum of J_k + m_k (d_k.d_k I - d_k d_k^T), d_k from the common mass centre to that of k."""
         mass = self.mass + other.mass
         c = (self.mass * self.c + other.mass * other.c) / mass if mass else self.c
         J = np.zeros((3, 3))
@@ -181,7 +181,7 @@ class Inertia:
 
     @staticmethod
     def read(link: Element, at: Frame) -> Inertia:
-        """Of a link whose frame is at this place of its body."""
+        """Read the inertia of a link whose frame is at this place of its body."""
         inertial = link.one("inertial")
         if inertial is None:
             return Inertia(0.0, at.r, np.zeros((3, 3)))
@@ -262,7 +262,7 @@ class _Robot:
         return found
 
     def end(self, joint: Element, tag: str) -> str:
-        """The link that <parent> or <child> names."""
+        """Return the link that <parent> or <child> names."""
         element = joint.one(tag)
         if element is None:
             raise joint.error(f"<{tag}> is missing", "missing-key")
@@ -307,7 +307,7 @@ class _Robot:
             waiting += reversed(children.get(link, []))
 
     def document(self, close: Sequence[str]) -> Document:
-        """The model file, with every link where it is at zero."""
+        """Return the model file, with every link where it is at zero."""
         self.body: dict[str, str] = {}  # of a link
         self.within: dict[str, Frame] = {}  # where its frame is in this body
         self.place: dict[str, Frame] = {}  # and seen from the root
@@ -361,7 +361,7 @@ class _Robot:
             inertia[body] = inertia[body] + own if body in inertia else own
 
     def axis(self, joint: Element) -> Array:
-        """The unit vector of its axis, in its own frame."""
+        """Return the unit vector of its axis, in its own frame."""
         given = joint.one("axis")
         axis = np.array([1.0, 0.0, 0.0]) if given is None else given.numbers("xyz", 3)
         if not axis.any():
@@ -369,7 +369,7 @@ class _Robot:
         return axis / np.linalg.norm(axis)
 
     def moved(self, joint: Element) -> Frame:
-        """Where a joint at its start puts the frame of its child: A = I + sin(q) u~ + (1 - cos(q)) u~ u~."""
+        """Find where a joint at its start puts the frame of its child: A = I + sin(q) u~ + (1 - cos(q)) u~ u~."""
         if not (q := self.start.get(joint.attributes["name"], 0.0)):
             return Frame.read(None)
         u = self.axis(joint)
@@ -392,7 +392,7 @@ class _Robot:
         }
 
     def point(self, link: str, name: str, at: Frame) -> str:
-        """A point of the body of a link, `at` in the frame of the link."""
+        """Return a point of the body of a link, `at` in the frame of the link."""
         body = self.body[link]
         points = (self.data["ground"] if body == "ground" else self.data["bodies"][body])["points"]
         points[name] = floats((self.within[link] @ at).r)
@@ -429,7 +429,7 @@ class _Robot:
                 self.notes.append(Note("limits-not-kept", **place, joint=name, lower=lower, upper=upper))
 
     def add_stop(self, joint: str, limit: Element, lower: float, upper: float) -> None:
-        """An end stop at both limits, as stiff as the effort of the joint asks for."""
+        """Return an end stop at both limits, as stiff as the effort of the joint asks for."""
         effort = abs(limit.number("effort", 0.0))
         if not effort or lower == upper:
             what = "has no effort, to which the stiffness of its stop is fitted" if lower < upper else "leaves no range"
@@ -442,7 +442,7 @@ class _Robot:
         self.data["forces"][name] = {"type": "end-stop", "joint": joint, **law}
 
     def add_mimic(self, joint: Element) -> None:
-        """A joint that follows another: q = multiplier q_other + offset."""
+        """Return a joint that follows another: q = multiplier q_other + offset."""
         if (mimic := joint.one("mimic")) is None:
             return
         name, other = joint.attributes["name"], mimic.text("joint")
@@ -481,7 +481,7 @@ class _Robot:
         return link, name, Frame.read(ends[name].one("origin") if is_parent else None)
 
     def add_closing(self, text: str) -> None:
-        """A joint between two frames about or along an axis of the first, z unless the text names another."""
+        """Return a joint between two frames about or along an axis of the first, z unless the text names another."""
         ends, _, rest = text.partition(":")
         frames = [end.strip() for end in ends.split("=")]
         kind, _, axis = (part.strip() for part in (rest or "revolute").partition(":"))
@@ -514,7 +514,7 @@ class _Robot:
             self.notes.append(Note("drawing-not-read", **place, what="visual"))
 
     def shape(self, visual: Element, at: Frame) -> tuple[float, dict[str, Any]] | None:
-        """The volume of a box, cylinder or sphere and the shape; None for a mesh."""
+        """Return the volume of a box, cylinder or sphere and the shape; None for a mesh."""
         own = at @ Frame.read(visual.one("origin"))
         centre, x, z = floats(own.r), floats(own.A[:, 0]), floats(own.A[:, 2])
         of = visual.one("geometry")

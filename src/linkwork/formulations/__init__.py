@@ -95,7 +95,7 @@ class Formulation:
 def solve_on_scales(
     name: str, M: ArrayLike, Psi_q: Array, Q: ArrayLike, gamma: ArrayLike, v_scale: Array, row_scale: Array
 ) -> Solution:
-    """What a formulation finds for velocities and rows on these scales, inertia by the largest one.
+    """Find what a formulation finds for velocities and rows on these scales, inertia by the largest one.
 
     `right_side.scale_equations` does the same for machine code: rank decisions depend on no unit and no size.
     """
@@ -106,7 +106,7 @@ def solve_on_scales(
 
 
 def pack(M: Array, Psi_q: Array, Q: Array, gamma: Array, tolerance: float) -> Array:
-    """The argument x of a formulation."""
+    """Return the argument x of a formulation."""
     n, m = len(Q), len(gamma)
     x = np.empty(size_of(take_given, n, m))
     given = take_given(x, n, m)
@@ -119,7 +119,7 @@ def pack(M: Array, Psi_q: Array, Q: Array, gamma: Array, tolerance: float) -> Ar
 
 
 def explain_refusal(name: str, status: int) -> NumericalStop:
-    """The error for what a kernel returned in place of a rank, with the formulations that would do."""
+    """Return the error for what a kernel returned in place of a rank, with the formulations that would do."""
     if status == refinement.SINGULAR_MASS:
         others = ", ".join(would_do(regular_mass=False))
         reason = f"{name} needs a regular mass matrix, and M is singular; these do not: {others}"
@@ -161,10 +161,10 @@ EXPLICIT = "lu"  # symbolic LU: rows that depend on others are left out, and hav
 
 
 def usual_formulations() -> tuple[str, ...]:
-    """Of the formulations that any integrator can use."""
+    """List the formulations that any integrator can use."""
     return (*SEQUENCES, *FORMULATIONS)
 
 
 def all_formulations() -> tuple[str, ...]:
-    """Of all, with those for implicit integrators alone."""
+    """List all formulations, with those for implicit integrators alone."""
     return tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC, EXPLICIT)))

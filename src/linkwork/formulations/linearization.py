@@ -26,7 +26,7 @@ def work(w: Pointer, n_q: int, n: int, m: int) -> Work:
 
 @kernel
 def linearize_motion(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """(t, q, v, work) -> the entries of `linearize`, see equations/implicit.py."""
+    """Return (t, q, v, work) -> the entries of `linearize`, see equations/implicit.py."""
     about = header(p)
     n_q, n, m = about.n_q, about.n_v, about.m
     n_y = n_q + n + N_WORK

@@ -36,7 +36,7 @@ def take_free_motion(w: Pointer, width: int) -> FreeMotion:
 
 
 def factor_reduced_mass(e: Padded, k: FreeMotion, rank: int) -> tuple[int, float]:
-    """U of V^T M V = U^T U; the rank and the condition number of V^T M V, or UNDETERMINED if it is singular."""
+    """Return U of V^T M V = U^T U; the rank and the condition number of V^T M V, or UNDETERMINED if it is singular."""
     free = e.n - rank
     multiply_matrices(k.V, e.M, free, e.n, e.n, e.width, k.V_M)
     for i in range(free):
@@ -48,13 +48,13 @@ def factor_reduced_mass(e: Padded, k: FreeMotion, rank: int) -> tuple[int, float
 
 
 def find_force_left(e: Padded, force: Pointer) -> None:
-    """force := f - M da."""
+    """Compute force := f - M da."""
     multiply_transposed(e.M, e.da, e.n, e.n, e.width, force)
     subtract_from(e.f, force, e.n)
 
 
 def add_free_motion(e: Padded, k: FreeMotion, rank: int) -> None:
-    """da += V p'' with V^T M V p'' = V^T (f - M da), and the force that is then left."""
+    """Compute da += V p'' with V^T M V p'' = V^T (f - M da), and the force that is then left."""
     free = e.n - rank
     find_force_left(e, k.force)
     multiply(k.V, k.force, free, e.n, e.width, k.p)

@@ -36,12 +36,12 @@ def factor_jacobian(e: Padded, k: Orthogonal, tolerance: float) -> int:
 
 
 def apply_inverse(k: Orthogonal, rank: int, g: Pointer, x: Pointer) -> None:
-    """x := Psi_q^+ g."""
+    """Compute x := Psi_q^+ g."""
     solve_transposed(k.R, rank, g, x)
     multiply_q(k.Q, rank, x)
 
 
 def apply_inverse_transposed(k: Orthogonal, rank: int, x: Pointer, lam: Pointer) -> None:
-    """lam := (Psi_q^+)^T x, the least solution of Psi_q^T lam = x; x is overwritten."""
+    """Compute lam := (Psi_q^+)^T x, the least solution of Psi_q^T lam = x; x is overwritten."""
     multiply_q_transposed(k.Q, rank, x)
     solve_least(k.R, rank, x, lam)

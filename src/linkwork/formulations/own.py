@@ -39,7 +39,7 @@ class OwnFormulation(Formulation):
         return Solution(a, lam, decide_rank(singular_values(J) if J.size else np.ones(1), tolerance))
 
     def find(self, M: Array, Psi_q: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
-        """What the function returns, refused if it is not n accelerations and m multipliers."""
+        """Find what the function returns, refused if it is not n accelerations and m multipliers."""
         found = self.solve(M, Psi_q, Q, gamma)
         if not isinstance(found, tuple | list) or len(found) != 2:
             raise UsageError(f"formulation '{self.name}' returns {found!r:.60}, not a and lam", "own-formulation")

@@ -34,7 +34,7 @@ def take_memory(w: Pointer, n_q: int, n: int, m: int) -> Memory:
 
 
 def scale_equations(given: Given, by: Scales, n: int, m: int) -> float:
-    """The equations as numbers, for velocities and rows on the scales of the mechanism, inertia by the largest one.
+    """Find equations as numbers, for velocities and rows on the scales of the mechanism, inertia by the largest one.
 
     With d the scales of velocities, r those of rows and m the largest d_j^2 M_jj, which is returned, a formulation
     finds a_j/d_j and lam_i r_i/m. So its rank decisions do not depend on units or on the size of the mechanism.
@@ -56,7 +56,7 @@ def scale_equations(given: Given, by: Scales, n: int, m: int) -> float:
 
 
 def evaluate(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> Result:
-    """(t, q, v, work) -> (qd, a, work rates), all NaN where the formulation has no answer; its solution."""
+    """Return (t, q, v, work) -> (qd, a, work rates), all NaN where the formulation has no answer; its solution."""
     about = header(p)
     n_q, n, m = about.n_q, about.n_v, about.m
     k = take_memory(w, n_q, n, m)
@@ -84,7 +84,7 @@ def evaluate(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> Result:
 
 @kernel
 def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """(t, q, v, work) -> (qd, a, work rates, lam)."""
+    """Return (t, q, v, work) -> (qd, a, work rates, lam)."""
     solution = evaluate(x, p, y, w)
     about = header(p)
     copy(solution.lam, offset(y, about.n_q + about.n_v + 2), about.m)
@@ -92,7 +92,7 @@ def dynamics(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 @kernel
 def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """The same without lam."""
+    """Return the same without lam."""
     evaluate(x, p, y, w)
 
 

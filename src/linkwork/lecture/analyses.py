@@ -105,7 +105,7 @@ def assembly(x: Exercise) -> None:
 
 
 def all_modes(x: Exercise) -> None:
-    """All closed positions, by continuation of complex solutions."""
+    """Return all closed positions, by continuation of complex solutions."""
     assert x.instant.mechanism is not None
     found = modes(x.instant.mechanism)
     x.head("Closure equations")

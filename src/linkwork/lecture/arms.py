@@ -38,7 +38,7 @@ def _way(e: Equations, body: str) -> list[tuple[str, str]]:
 
 
 def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
-    """B and C with symbols for the arms at which planar turns move mass centres and cut points, and these arms.
+    """Return B and C with symbols for the arms at which planar turns move mass centres and cut points, and these arms.
 
     A turn about a joint moves a point at the arm d with perp(d) = (-d_y, d_x).
     """
@@ -76,7 +76,7 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
 
 
 def _sides(e: Equations, row: Row, k: int) -> list[float]:
-    """Of the two bodies of a cut pin, 1 for body j and -1 for body i, those that velocity k of a joint carries."""
+    """Tell which bodies of a cut pin velocity k of a joint carries: 1 for body j, -1 for body i."""
     assert e.chart.body is not None
     number = e.chart.body.rows.index(row)
     joint = e.velocities[k].owner

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def write_coordinates(x: Exercise, place: Numbers, velocity: Formula) -> None:
-    """How equations that are not those of the bodies follow from them: B, or V beyond the tree."""
+    """Return how equations that are not those of the bodies follow from them: B, or V beyond the tree."""
     e = place.equations
     if not e.chart.carriers:
         return
@@ -58,7 +58,7 @@ def write_coordinates(x: Exercise, place: Numbers, velocity: Formula) -> None:
 
 
 def _moved(place: Numbers, kind: str) -> tuple[Array, Array, Array]:
-    """Of velocities that are outputs: their derivatives by v, their values, and their rates at a = 0."""
+    """Return the derivatives by v of velocities that are outputs, their values, and their rates at a = 0."""
     e = place.equations
     speeds = [output.expression for output in e.outputs[kind].values()]
     by_v = jacobian(speeds, e.v)
@@ -68,7 +68,7 @@ def _moved(place: Numbers, kind: str) -> tuple[Array, Array, Array]:
 
 
 def _in_symbols(x: Exercise, place: Numbers, kind: str) -> tuple[Matrix | None, Matrix | None]:
-    """The first and the last of `_moved` in symbols, where they are short."""
+    """Return the first and the last of `_moved` in symbols, where they are short."""
     if not x.small:
         return None, None
     e = place.equations
@@ -129,7 +129,7 @@ def _of_tree(x: Exercise, entries: Entries, rows: Sequence[int], columns: int) -
 
 
 def _write_minimal(x: Exercise, place: Numbers, velocity: Formula) -> None:
-    """theta_d = V v,  C V = 0,  M = V^T M_t V,  Q = V^T (Q_t - M_t b)  [wehage1982]."""
+    """Write theta_d = V v,  C V = 0,  M = V^T M_t V,  Q = V^T (Q_t - M_t b)  [wehage1982]."""
     e = place.equations
     assert e.chart.tree is not None
     angles = place.find("angles", [output.expression for output in e.outputs["theta"].values()])

@@ -22,7 +22,7 @@ def pseudo_inverse(A: Array, rank: int) -> Array:
 
 
 def upright(V: Array) -> Array:
-    """The columns with the sign that makes their largest entry positive: signs of a basis are free."""
+    """Return the columns with the sign that makes their largest entry positive: signs of a basis are free."""
     if not V.size:
         return V
     largest = V[np.argmax(np.abs(V) > (1 - AGREEMENT) * np.max(np.abs(V), axis=0), axis=0), np.arange(V.shape[1])]
@@ -52,7 +52,7 @@ def complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
 
 
 def pivoted_rows(A: Array) -> tuple[list[int], Array]:
-    """The order in which QR with column pivoting takes the constraint rows, always the longest of what is left, and
+    """Find order in which QR with column pivoting takes the constraint rows, always the longest of what is left, and
     these lengths."""
     rest = A.copy()
     order: list[int] = []
@@ -72,7 +72,7 @@ def pivoted_rows(A: Array) -> tuple[list[int], Array]:
 
 
 def positive_qr(A: Array) -> tuple[Array, Array]:
-    """Q R = A with Q square and a positive diagonal of R."""
+    """Return Q R = A with Q square and a positive diagonal of R."""
     Q, R = np.linalg.qr(A, mode="complete")
     k = min(A.shape)
     signs = np.ones(len(A))
@@ -81,7 +81,7 @@ def positive_qr(A: Array) -> tuple[Array, Array]:
 
 
 def stepping_rows(A: Array) -> tuple[list[int], Array]:
-    """The rows that do not depend on those before them, and the lengths of what each row adds."""
+    """Return the rows that do not depend on those before them, and the lengths of what each row adds."""
     largest = np.max(np.linalg.norm(A, axis=1), initial=0.0)
     basis = np.zeros((0, A.shape[1]))
     steps, lengths = [], np.zeros(len(A))

@@ -137,7 +137,7 @@ class Exercise(Sheet):
             self._know_symbols()
 
     def values(self, x: Numbers) -> dict[Formula, Value]:
-        """What is given of a mechanism."""
+        """List the data of a mechanism."""
         rows, columns = named(self.rows), self.columns
         turning, t_turning = x.turning
         return {
@@ -168,7 +168,7 @@ class Exercise(Sheet):
             self.samples.append((own, sample.all_values))
 
     def _name_symbols(self) -> dict[Expr, Formula]:
-        """All symbols, parameters first, in the order in which factors are written."""
+        """Return all symbols, parameters first, in the order in which factors are written."""
         e = self.equations
         names: dict[Expr, Formula] = {}
         for parameter in e.parameters:
@@ -208,7 +208,7 @@ class Exercise(Sheet):
             return True
 
     def _parameter_symbol(self, name: str) -> tuple[Symbol, str]:
-        """A parameter, or a number that the model does not name, and what it is."""
+        """Return a parameter, or a number that the model does not name, and what it is."""
         if not name.endswith("'") or self.letters is None:
             return symbol_of(name.rstrip("'")), ""
         return self.letters.symbol(name)
@@ -271,7 +271,7 @@ class Exercise(Sheet):
         )  # fmt: skip
 
     def _work_out_position(self) -> Worked:
-        """Of an analysis that ends with positions."""
+        """Work out an analysis that ends with positions."""
         self._write_constraints()
         self.method.steps(self)
         statements = self.verify()
@@ -284,7 +284,7 @@ class Exercise(Sheet):
         )  # fmt: skip
 
     def _pose(self) -> Pose | None:
-        """Of mechanisms with bodies."""
+        """Describe the pose of a mechanism with bodies."""
         if self.letters is None or not self.letters.model.bodies:
             return None
         e = self.equations.chart.body or self.equations
@@ -334,7 +334,7 @@ class Exercise(Sheet):
             self.glossary(("", "value"), [(self.names[node], number(value)) for node, value in self.lengthy.items()])
 
     def write_parameters(self, used: Collection[Expr]) -> None:
-        """The parameters among these symbols that no table has yet, and what their letters mean."""
+        """Write the parameters among these symbols that no table has yet, and what their letters mean."""
         shown = [node for node in self.equations.parameters if node in used and node not in self.told]
         self.told |= {*shown}
         if not shown:
@@ -431,7 +431,7 @@ class Exercise(Sheet):
         self.show(equal(sym.M * sym.a + sym.Psi_q.T * sym.lam, sym.Q), equal(sym.Psi_q * sym.a, sym.gamma))
 
     def _say_why(self, *names: Formula) -> None:
-        """Which of these stand in numbers alone because their formulas are long."""
+        """Tell which of these stand in numbers alone because their formulas are long."""
         long = [name for name in names if self.small and self.in_symbols(name) is None]
         if long:
             with_names = listing(long) if len(long) < 2 else [*listing(long[:-1]), "and", long[-1]]
@@ -463,7 +463,7 @@ class Exercise(Sheet):
         )  # fmt: skip
 
     def _write_solved(self) -> None:
-        """The equation of motion that the formulation has solved, for those that do not form it."""
+        """Write the equation of motion that the formulation has solved, for those that do not form it."""
         r = self.reduction()
         if r is not None and r.M_hat is not None and r.independent:
             self.head("What has been solved")
@@ -506,7 +506,7 @@ class Exercise(Sheet):
     # Steps shared by several formulations
 
     def basis(self, symbols: Matrix | None = None) -> None:
-        """V, which is defined, as the motions that the constraints admit, and B with p' = B q'."""
+        """Return V, which is defined, as the motions that the constraints admit, and B with p' = B q'."""
         if not self.free:
             self.say("No freedom is left, and", sym.V, "has no columns: the constraints alone give the accelerations.")
             return
@@ -518,7 +518,7 @@ class Exercise(Sheet):
             self.say("The constraints admit these motions:", equal(sym.Psi_q * sym.V, 0), ".")
 
     def reduce(self, S: Formula, B: Formula, *how: Words, symbols: Matrix | None = None) -> None:
-        """From V and S, with Psi_q S gamma = gamma, the accelerations by way of the reduced system."""
+        """Reduce: find the accelerations from V and S, with Psi_q S gamma = gamma, by way of the reduced system."""
         self.is_reduced = True
         S_gamma, in_p = sym.S * sym.gamma, sym.V * sym.p.ddot
         if self.m:
@@ -578,19 +578,19 @@ class Exercise(Sheet):
         self.let(sym.a, a_of_p)
 
     def _keep_independent(self, places: Sequence[int]) -> None:
-        """In symbols, accelerations are functions of the independent ones."""
+        """Write the accelerations in symbols as functions of the independent ones."""
         if self.exact is not None:
             self.exact.given[sym.p.ddot] = vector(atom(self.equations.a[j]) for j in places)
         for (scope, _), sample in zip(self.samples, self.symbols.samples, strict=False):
             scope.given[sym.p.ddot] = vector(sample.solution[0][list(places)])
 
     def _bracket(self, name: Formula) -> Formula:
-        """A matrix inside a formula; of one entry just this."""
+        """Return a matrix inside a formula; of one entry just this."""
         A = numbers(self.scope(name).entries, size=self.scope.magnitude(name))
         return Brackets(A) if self.free > 1 else A[0][0]
 
     def write_reduced(self, r: Reduction, own: bool, *lead: Words) -> None:
-        """The reduced equation for the independent coordinates, in symbols where it is short."""
+        """Write the reduced equation for the independent coordinates, in symbols where it is short."""
         if r.M_hat is None or r.Q_hat is None or not r.independent:
             return
         M_hat, Q_hat = (tuple(tuple(self.write(x) for x in row) for row in A) for A in (r.M_hat, r.Q_hat))
@@ -645,7 +645,7 @@ def _largest(x: Array) -> Formula:
 
 
 def _rates(count: int) -> tuple[tuple[Formula, str], ...]:
-    """The heads of the columns of a basis."""
+    """Return the heads of the columns of a basis."""
     return tuple((Symbol("p", (str(k),) if count > 1 else (), "dot"), "") for k in range(1, count + 1))
 
 

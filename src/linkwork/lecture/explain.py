@@ -41,7 +41,7 @@ def explain(
     pivoting: str | Sequence[int] = "sparse",
     analysis: str = DYNAMICS,
 ) -> Worked:
-    """The steps of a formulation at time `at` of the motion, which is simulated up to there, or of another analysis.
+    """Find steps of a formulation at time `at` of the motion, which is simulated up to there, or of another analysis.
 
     `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
     """
@@ -79,7 +79,7 @@ def reach(
     progress: Callable[[float, float], None] | None = None,
     move: Callable[..., Trajectory] = simulate,
 ) -> Instant:
-    """The mechanism at this time."""
+    """Return the mechanism at this time."""
     mechanism = prepare(model)
     step = mechanism.model.simulation.step
     motion = move(mechanism, t_end=at or step, step=at or step, progress=progress)
@@ -94,7 +94,7 @@ def reach(
 
 
 def _without_rows(instant: Instant) -> Instant:
-    """The mechanism without constraints, which hold by themselves."""
+    """Return the mechanism without constraints, which hold by themselves."""
     x = instant.numbers
     free = Numbers(x.equations.with_rows(()), x.q, x.v, x.t)
     left_out = tuple(str(row) for row in x.equations.rows)
@@ -102,7 +102,7 @@ def _without_rows(instant: Instant) -> Instant:
 
 
 def sketch(mechanism: Mechanism) -> Instant:
-    """The mechanism as it is stated, whether it closes or not."""
+    """Return the mechanism as it is stated, whether it closes or not."""
     given, e = mechanism.place(), mechanism.equations
     none = np.zeros(len(e.v)), np.zeros(len(e.Psi))
     return Instant(mechanism.model.name, Numbers(e, given.q, given.v), *none, mechanism=mechanism)

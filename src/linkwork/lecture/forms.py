@@ -34,7 +34,7 @@ from linkwork.lecture.letters import (
 
 
 def explicit(x: Exercise) -> None:
-    """P A P_c = L U in symbols, by forward and backward substitution  [zhou2007, eqs. (11)-(19)]."""
+    """Return P A P_c = L U in symbols, by forward and backward substitution  [zhou2007, eqs. (11)-(19)]."""
     x.head("The system of accelerations and multipliers")
     kept = _keep_independent(x, "The constraint rows that depend on others are left out:")
     own = P_1.T * Psi_q if x.r < x.m else Psi_q
@@ -106,7 +106,7 @@ def explicit(x: Exercise) -> None:
 
 
 def _keep_independent(x: Exercise, *words: str) -> list[int]:
-    """The rows that are kept, with P_1, which takes them."""
+    """Return the rows that are kept, with P_1, which takes them."""
     rows = tuple((None, row) for row in x.rows)
     kept = list(x.numbers.rows.independent)
     x.find({P_1: Value(np.eye(x.m)[:, kept], rows, tuple(rows[k] for k in kept))})
@@ -116,7 +116,7 @@ def _keep_independent(x: Exercise, *words: str) -> list[int]:
 
 
 def _name_parts(x: Exercise, hierarchy: Hierarchy) -> dict[Expr, float]:
-    """A table of the veiled expressions; the values of all symbols with theirs."""
+    """Return a table of the veiled expressions; the values of all symbols with theirs."""
     values, sizes = dict(x.numbers.values), dict[Expr, float]()
     rows = []
     for made, definition in hierarchy.definitions.items():
@@ -149,7 +149,7 @@ def _size(definition: Expr, values: Mapping[Expr, float], sizes: Mapping[Expr, f
 
 
 def _shown(x: Exercise, definition: Expr) -> Formula:
-    """In normal form where that is short, else as it stands: veiled expressions are short by themselves."""
+    """Show an expression in normal form where that is short, else as it stands: veiled ones are short by themselves."""
     try:
         return formula(rational(definition), x.names)
     except (TooLong, ZeroDivisionError):
@@ -167,7 +167,7 @@ def _rationals(entries: Entries, rows: int, columns: int | None = None) -> Matri
 
 
 def index_3(x: Exercise) -> None:
-    """K y' = phi(y) with y = (q, v, a, lam)  [pennestri2004, eqs. (6)-(9)]."""
+    """Return K y' = phi(y) with y = (q, v, a, lam)  [pennestri2004, eqs. (6)-(9)]."""
     _write_form(
         x, False, "Only by differentiating the constraints three times would the rates of all unknowns be found, those "
         "of the multipliers too: the index is 3.",
@@ -175,7 +175,7 @@ def index_3(x: Exercise) -> None:
 
 
 def ggl(x: Exercise) -> None:
-    """The same with Psi_dot = 0 among the equations and mu, which is zero, among the unknowns  [gear1985]."""
+    """Return the same with Psi_dot = 0 among the equations and mu, which is zero, among the unknowns  [gear1985]."""
     _write_form(
         x, True, "The constraints hold for positions and for velocities. The multipliers", mu, "that the second set "
         "needs are zero but for errors, and the index is 2.", W, "has the squares of lengths and of a radian on its "
@@ -273,7 +273,7 @@ class Form:
         self.start = np.concatenate([x.numbers.q, x.numbers.v, scope(a).entries[:, 0], multipliers, np.zeros(len(mus))])
 
     def values(self, at: Array, t: float) -> dict[Formula, Value]:
-        """What changes with y and t."""
+        """Find what changes with y and t."""
         e, x, n, n_q, m = self.e, self.x, len(self.e.v), len(self.e.q), len(self.kept)
         place = Numbers(e, at[:n_q], at[n_q : n_q + n], t)
         known = {**place.values, **dict(zip(self.nodes, at.tolist(), strict=True))}

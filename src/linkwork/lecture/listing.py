@@ -109,7 +109,7 @@ def write_down(
     largest: int = LARGEST,
     unveil: int = 0,
 ) -> Listing:
-    """The equations in one of FORMS.
+    """Write the equations in one of FORMS.
 
     `pivoting` is that of the LU. What is larger than `largest` is veiled in its factors, and in entries that are too
     long to be read; definitions are unveiled `unveil` times. Numbers that the model does not name stand in
@@ -176,7 +176,7 @@ def write_down(
 
 
 def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[str]:
-    """What the signature matrix says with the rows of closed joints: index, and how often which is differentiated.
+    """Find what the signature matrix says with the rows of closed joints: index, and how often which is differentiated.
 
     Rows `left_out` because they depend on others are so on the constraints only, if its Jacobian is regular elsewhere.
     """
@@ -202,7 +202,7 @@ def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[s
 
 
 def with_numbers(e: Equations, named: Iterable[str]) -> Equations:
-    """The equations with numbers in the place of parameters that have no name."""
+    """Return the equations with numbers in the place of parameters that have no name."""
     kept = set(named)
     numbers = {s: constant(value) for s, value in e.parameters.items() if s.value not in kept}
     numbers |= {node: ONE for node in e.hints.steady if node.op == "lt"}  # but in dead positions
@@ -257,7 +257,7 @@ def _stated(e: Equations) -> list[Group]:
 
 
 def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[Group]:
-    """In joint coordinates: how the bodies move with the joints, and the equations that follow from it."""
+    """Write down, in joint coordinates, how the bodies move with the joints, and the equations that follow from it."""
     B, C, arms = name_arms(e)
     speeds = [output.expression for output in e.outputs["v"].values()]
     return [
@@ -281,7 +281,7 @@ def _joint_groups(e: Equations, lower: Mapping[tuple[int, int], Expr]) -> list[G
 
 
 def _constraints(e: Equations, about: str) -> list[Group]:
-    """Of positions, and those of velocities that are the rate of none of these."""
+    """Write down the constraints of positions, and those of velocities that are the rate of none of these."""
     held, slips = e.of_positions, [e.rows[i] for i in e.slips]
     groups = [Group("Psi", about, _vector(held.rows, held.Psi), tuple(map(str, held.rows)))]
     if slips:
@@ -291,7 +291,7 @@ def _constraints(e: Equations, about: str) -> list[Group]:
 
 
 def _rate(e: Equations) -> list[Group]:
-    """Of constraints of positions; those of velocities hide none."""
+    """Write down the rates of constraints of positions; those of velocities hide none."""
     held = e.of_positions
     rows = tuple(map(str, held.rows))
     return [Group("D_t Psi", "hidden constraints, D_t Psi = 0", _vector(rows, held.Psi_dot), rows)] if rows else []

@@ -54,7 +54,7 @@ class Letters:
         return {x.name: x for x in elements}
 
     def symbol(self, parameter: str) -> tuple[Symbol, str]:
-        """The symbol of a number that the model does not name, by its path, and what it is."""
+        """Return the symbol of a number that the model does not name, by its path, and what it is."""
         owner, _, path = parameter.rstrip("'").partition(".")
         field, _, place = path.partition(".")
         k = int(place) if place.isdecimal() else 0
@@ -88,17 +88,17 @@ class Letters:
         return Symbol(QUANTITY_LETTERS.get(field, field), index), f"{path.replace('_', ' ')} of {letter}"
 
     def _at(self, letter: str, body: str) -> tuple[str, ...]:
-        """The index of a point or direction: A2, or C1,2 where the letter has a number itself."""
+        """Return the index of a point or direction: A2, or C1,2 where the letter has a number itself."""
         return (letter + self.bodies[body],) if len(letter) == 1 else (letter, self.bodies[body])
 
     def _body(self, owner: str, field: str) -> str:
-        """The body of an element, by its field."""
+        """Return the body of an element, by its field."""
         body = getattr(self._objects[owner], field, None) or getattr(self._objects[owner], "body", None)
         name = getattr(body, "name", "")
         return name if name in self.bodies else ""
 
 
 def _unused(kept: set[str]) -> Iterator[str]:
-    """A, B, ..., Z, A1, B1, ... without those that are taken."""
+    """Return A, B, ..., Z, A1, B1, ... without those that are taken."""
     for number in ("", *map(str, range(1, 100))):
         yield from (letter + number for letter in ascii_uppercase if letter + number not in kept)

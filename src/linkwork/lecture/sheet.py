@@ -151,7 +151,7 @@ def _difference(x: Array, y: Array) -> float:
 
 
 def sentence(*words: Words) -> Sentence:
-    """The parts with spaces between them, none before a comma or a point and none inside parentheses."""
+    """Return the parts with spaces between them, none before a comma or a point and none inside parentheses."""
     spaced: list[Part] = []
     for part in (part for some in words for part in (some if isinstance(some, tuple) else (some,))):
         tight = isinstance(part, str) and part.startswith((",", ".", ";", ":", ")"))
@@ -166,12 +166,12 @@ def names(texts: Iterable[str]) -> list[Name]:
 
 
 def listing(parts: Iterable[Part]) -> list[Part]:
-    """The parts with commas between them."""
+    """Return the parts with commas between them."""
     return [piece for part in parts for piece in (",", part)][1:] or ["none"]
 
 
 def numbers(A: Array, digits: int = 6, size: float = 0.0) -> tuple[tuple[Formula, ...], ...]:
-    """The entries; what is rounding beside the largest of them, or beside `size`, is zero."""
+    """Return the entries; what is rounding beside the largest of them, or beside `size`, is zero."""
     small = ROUNDING * max(size, np.max(np.abs(A), initial=0.0))
     return tuple(tuple(number(0.0 if abs(x) <= small else float(x), digits) for x in row) for row in A)
 
@@ -207,7 +207,7 @@ class Sheet:
         self.blocks.append(Heading(text))
 
     def say(self, *words: Words) -> None:
-        """A paragraph; equations in it are to hold."""
+        """Return a paragraph; equations in it are to hold."""
         self.blocks.append(Paragraph(parts := sentence(*words)))
         self.relations += [part for part in parts if isinstance(part, Relation)]
 
@@ -217,11 +217,11 @@ class Sheet:
         self.relations += [equation for equation in equations if isinstance(equation, Relation)]
 
     def show_formula(self, formula: Formula) -> None:
-        """A formula that states nothing by itself."""
+        """Return a formula that states nothing by itself."""
         self.blocks.append(Equation(formula))
 
     def show_in(self, scope: Scope, relation: Relation) -> None:
-        """An equation that is to hold of other values."""
+        """Return an equation that is to hold of other values."""
         self.blocks.append(Equation(relation))
         self.elsewhere.append((scope, relation))
 
@@ -249,7 +249,7 @@ class Sheet:
             self.ranks[name] = rank
 
     def display(self, name: Formula, symbols: Matrix | None = None) -> Array:
-        """The value of a formula, in symbols where that is short, then in numbers."""
+        """Return the value of a formula, in symbols where that is short, then in numbers."""
         value, size = self.scope(name), self.scope.magnitude(name)
         A = np.asarray(value.entries, dtype=float)
         if symbols is None:
@@ -276,7 +276,7 @@ class Sheet:
         return A
 
     def in_symbols(self, name: Formula) -> Matrix | None:
-        """The value as rational functions, if it is short and has the right numbers at all samples."""
+        """Return the value as rational functions, if it is short and has the right numbers at all samples."""
         if self.exact is None or not self.samples:
             return None
         try:
@@ -289,32 +289,32 @@ class Sheet:
         return made if made and made[0] else None
 
     def verify(self) -> tuple[Statement, ...]:
-        """All equations that were shown, with how far their sides differ."""
+        """Return all equations that were shown, with how far their sides differ."""
         here = [(self.scope, relation) for relation in dict.fromkeys(self.relations)]
         stated = [_verified(scope, relation) for scope, relation in (*here, *self.elsewhere)]
         return (*stated, *(self._compared(*written) for written in self.written if self._can_read(written[1])))
 
     def _can_read(self, cells: Cells) -> bool:
-        """Whether entries have values; tables of splines do not stand in them."""
+        """Tell whether entries have values; tables of splines do not stand in them."""
         try:
             return all(self.entries(cell) is not None for row in cells for cell in row)
         except Unknown:
             return False
 
     def _compared(self, name: Formula, cells: Cells, A: Array, size: float) -> Statement:
-        """A matrix as it is written in symbols, beside its numbers."""
+        """Return a matrix as it is written in symbols, beside its numbers."""
         off = np.array([[self.entries(cell).entries[0, 0] for cell in row] for row in cells]) - A
         size = max(size, *(self.entries.magnitude(cell) for row in cells for cell in row)) or 1.0
         return Statement(equal(name, Brackets(cells)), float(np.max(np.abs(off))) / size)
 
     def table(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
-        """A table, of which the first rows are shown; `glossary` shows all."""
+        """Return a table, of which the first rows are shown; `glossary` shows all."""
         self.glossary(header, rows[:MOST_ROWS])
         if len(rows) > MOST_ROWS:
             self.say(f"and {len(rows) - MOST_ROWS} more rows.")
 
     def glossary(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
-        """What letters mean, all of them."""
+        """Find what letters mean, all of them."""
         self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows)))
 
     def matrix(
@@ -358,7 +358,7 @@ class Sheet:
         columns: Sequence[tuple[Formula | None, str]],
         symbols: Matrix,
     ) -> None:
-        """The entries of a matrix one below the other, where they are too long to stand side by side."""
+        """List the entries of a matrix one below the other, where they are too long to stand side by side."""
         mirrored = A.shape[0] == A.shape[1] and np.array_equal(A, A.T)
         listed, kept = list[tuple[Part, ...]](), list[tuple[Formula, float]]()
         for (i, j), value in np.ndenumerate(A):
@@ -381,11 +381,11 @@ class Sheet:
         self.say("In numbers:")
 
     def write(self, x: Rational) -> Formula:
-        """A fraction in the symbols of the sheet."""
+        """Write a fraction in the symbols of the sheet."""
         return formula(x, self.names, self.inner)
 
     def write_cells(self, symbols: Matrix) -> tuple[tuple[Formula, ...], ...] | None:
-        """The entries of a matrix in symbols, None if one of them is long."""
+        """Write the entries of a matrix in symbols, None if one of them is long."""
         cells = tuple(tuple(self.write(x) for x in row) for row in symbols)
         longest = LONGEST_ALONE if len(cells[0]) == 1 else LONGEST_ENTRY
         return None if any(cell.size > longest for row in cells for cell in row) else cells
@@ -393,7 +393,7 @@ class Sheet:
     def vector(
         self, symbol: Formula, x: Array, labels: Iterable[str], symbols: Matrix | None = None, size: float = 0.0
     ) -> None:
-        """A vector as a table: name, symbols where short, number."""
+        """Return a vector as a table: name, symbols where short, number."""
         formulas = [self.write(row[0]) for row in symbols or ()]
         values = [row[0] for row in numbers(x[:, None], size=size)]
         if any(f.size <= LONGEST_ALONE for f in formulas):
@@ -408,7 +408,7 @@ class Sheet:
 
 
 def _verified(scope: Scope, relation: Relation) -> Statement:
-    """How far the sides of an equation differ; numbers among them must be the others as they are displayed."""
+    """Return how far the sides of an equation differ; numbers among them must be the others as they are displayed."""
     difference = 0.0
     sides = [side for side in relation.sides if not _is_displayed(side)]
     for shown in (side for side in relation.sides if _is_displayed(side)):
@@ -431,7 +431,7 @@ def _verified(scope: Scope, relation: Relation) -> Statement:
 
 
 def _displayed(A: Array, digits: int) -> Formula:
-    """Numbers as they stand in a formula, those of a diagonal matrix by its diagonal."""
+    """Return numbers as they stand in a formula, those of a diagonal matrix by its diagonal."""
     if A.shape == (1, 1):
         return number(float(A[0, 0]), digits)
     diagonal = A.shape[0] == A.shape[1] and not np.any(A - np.diag(np.diag(A)))
@@ -439,7 +439,7 @@ def _displayed(A: Array, digits: int) -> Formula:
 
 
 def _is_displayed(x: Formula) -> bool:
-    """Whether it is numbers as they are displayed, with few digits."""
+    """Tell whether it is numbers as they are displayed, with few digits."""
     match x:
         case Number(digits, exponent):
             return digits != "0" or exponent != 0

@@ -148,7 +148,7 @@ def zero_eigenvalue(x: Exercise) -> None:
 
 
 def _find_factors(x: Exercise, order: Sequence[int]) -> None:
-    """P, Q_1, Q_2 and R of the constraint rows in this order."""
+    """Return P, Q_1, Q_2 and R of the constraint rows in this order."""
     factor, triangle = positive_qr(x.Psi_q[list(order)].T)
     rows, swap = tuple((None, row) for row in x.rows), select(order, x.m)
     heads = tuple(rows[i] for i in order)
@@ -161,7 +161,7 @@ def _find_factors(x: Exercise, order: Sequence[int]) -> None:
 
 
 def _triangle(x: Exercise, order: Sequence[int]) -> Matrix | None:
-    """R in symbols, of few independent rows."""
+    """Return R in symbols, of few independent rows."""
     return x.symbols.triangle(order) if x.small and x.r == x.m and x.m <= 3 else None
 
 
@@ -183,7 +183,7 @@ def qr(x: Exercise) -> None:
 
 
 def _write_first(x: Exercise, whole: Formula, first: Formula) -> Formula:
-    """The part of a triangle that is regular, which is all of it if the rows are independent."""
+    """Write the part of a triangle that is regular, which is all of it if the rows are independent."""
     if x.r == x.m:
         return whole
     x.define(first, whole * P.T * P_1)
@@ -351,7 +351,7 @@ def udwadia_phohomsiri(x: Exercise) -> None:
 
 
 def _write_pseudo_inverse(x: Exercise, inverse: Formula) -> None:
-    """The whole matrix of coefficients with its pseudo-inverse in blocks  [defalco2008, eqs. (36)-(37)]."""
+    """Write the whole matrix of coefficients with its pseudo-inverse in blocks  [defalco2008, eqs. (36)-(37)]."""
     x.define(K, notation.Matrix(((M, Psi_q.T), (Psi_q, Number("0")))), rank=x.n + x.r)
     x.say("The pseudo-inverse of the whole matrix of coefficients", K, "consists of these blocks:")
     x.show(equal(K, x.definitions[K]))
@@ -537,7 +537,7 @@ METHODS: dict[str, Method] = {
 
 
 def teach_own(formulation: Formulation) -> Method:
-    """A formulation of a user: what it returns, held to the equations that it solves."""
+    """Return a formulation of a user: what it returns, held to the equations that it solves."""
 
     def steps(x: Exercise) -> None:
         x.head("Accelerations and multipliers")

@@ -63,7 +63,7 @@ def values_of(matrix: Matrix, values: Mapping[Expr, float]) -> Array:
 
 
 def need(matrix: Matrix | None) -> Matrix:
-    """A matrix on which another one is built."""
+    """Return a matrix on which another one is built."""
     if matrix is None:
         raise TooLong
     return matrix
@@ -115,7 +115,7 @@ class Symbols:
             self.samples.append(Numbers(e.with_values(parameters), q, v, float(rng.uniform(0.1, 1.0))))
 
     def confirm(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
-        """The matrix if it stays short and has the expected numbers at every sample, all of which can be reached."""
+        """Find matrix if it stays short and has the expected numbers at every sample, all of which can be reached."""
         if not all(sample.is_finite for sample in self.samples):
             return None
         try:
@@ -156,7 +156,7 @@ class Symbols:
         return self.confirm(lambda: [[rational(x)] for x in self.equations.gamma], lambda x: x.gamma[:, None])
 
     def reduction(self, rank: int, dependent: Sequence[int] | None = None) -> Reduction | None:
-        """The freedoms left by elimination, for these dependent coordinates or those that need the least algebra."""
+        """Find freedoms left by elimination, for these dependent coordinates or those that need the least algebra."""
         key = rank, None if dependent is None else tuple(dependent)
         if key not in self._reductions:
             self._reductions[key] = self._reduction(rank, dependent)
@@ -210,7 +210,7 @@ class Symbols:
         return Reduction(u, v, rows, V, S_gamma, inverse, M_hat, Q_hat)
 
     def _holds(self, r: Reduction, x: Numbers) -> bool:
-        """Psi_q V = 0, Psi_q S_gamma = gamma, and the accelerations of the reduced equation are those of the whole."""
+        """Check Psi_q V = 0, Psi_q S_gamma = gamma, and the accelerations of the reduced equation."""
         u, rows = list(r.dependent), list(r.rows)
         V = values_of(r.V, x.values).reshape(len(x.Q), -1)
         S_gamma = values_of(r.S_gamma, x.values)[:, 0]
@@ -225,7 +225,7 @@ class Symbols:
         return all(good)
 
     def multipliers(self, r: Reduction) -> Matrix | None:
-        """lam = Psi_u^-T (Q - M a)_u of independent rows in terms of the accelerations."""
+        """Return lam = Psi_u^-T (Q - M a)_u of independent rows in terms of the accelerations."""
         if len(r.rows) < len(self.equations.Psi):
             return None
 
@@ -241,7 +241,7 @@ class Symbols:
         return self.confirm(lambda: r.S_gamma, lambda x: (np.linalg.pinv(x.Psi_q) @ x.gamma)[:, None])
 
     def triangle(self, order: Sequence[int]) -> Matrix | None:
-        """R of the QR decomposition of the constraint rows in this order, as columns: R^T R = Psi_q Psi_q^T."""
+        """Return R of the QR decomposition of the constraint rows in this order, as columns: R^T R = Psi_q Psi_q^T."""
 
         def make() -> Matrix:
             rows = [need(self.Psi_q)[i] for i in order]
@@ -260,7 +260,7 @@ class Symbols:
         return self.confirm(make, expected)
 
     def unit_basis(self, reduction: Reduction) -> Matrix | None:
-        """V / |V| of a single freedom."""
+        """Return V / |V| of a single freedom."""
         if len(reduction.independent) != 1:
             return None
         column = [row[0] for row in reduction.V]
@@ -276,7 +276,7 @@ class Symbols:
         return self.confirm(make, expected)
 
     def projector(self, reduction: Reduction) -> Matrix | None:
-        """E = I - Psi_q^+ Psi_q = V V^T / (V^T V) of a single freedom."""
+        """Return E = I - Psi_q^+ Psi_q = V V^T / (V^T V) of a single freedom."""
         if len(reduction.independent) != 1 or len(reduction.V) > 6:
             return None
         column = [row[0] for row in reduction.V]

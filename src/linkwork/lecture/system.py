@@ -42,7 +42,7 @@ def involutive(system: System, cases: bool = False, progress: Callable[[float, s
 
 
 def _general_first(form: InvolutiveForm, cases: list[Case]) -> list[Case]:
-    """The cases behind the general one, in which no pivot vanishes; where it could not be solved, it is implicit."""
+    """Find cases behind the general one, in which no pivot vanishes; where it could not be solved, it is implicit."""
     general = [case for case in cases if not case.zero]
     special = [case for case in cases if case.zero]
     if not general or any(case.left for case in general):

@@ -100,7 +100,7 @@ class Scope:
         self.given.update(dict(values.items()))
 
     def __call__(self, x: Formula) -> Value:
-        """The value of a formula."""
+        """Return the value of a formula."""
         if x not in self.given and x in self.definitions:
             self.given[x] = self(self.definitions[x])
         if x in self.given:
@@ -144,7 +144,7 @@ class Scope:
         raise Unknown(x)
 
     def magnitude(self, x: Formula) -> float:
-        """How large the entries would be if nothing cancelled: what rounding is measured by."""
+        """Return how large the entries would be if nothing cancelled: what rounding is measured by."""
         match x:
             case n.Fence(inside) | n.Minus(inside):
                 return self.magnitude(inside)
@@ -175,7 +175,7 @@ class Scope:
         return Value(total, first.rows, first.columns)
 
     def _product(self, factors: tuple[Formula, ...]) -> Value:
-        """From the right, so that vectors stay vectors and inverses are solutions."""
+        """Multiply from the right, so that vectors stay vectors and inverses are solutions."""
         shapes = [self._shape(factor) for factor in factors]
         found = self.like(factors[-1], (shapes[-2][1], None))
         for k in reversed(range(len(factors) - 1)):
@@ -183,14 +183,14 @@ class Scope:
         return found
 
     def _shape(self, factor: Formula) -> Shape:
-        """Of blocks it may not be known yet."""
+        """Return the shape, which of blocks may not be known yet."""
         try:
             return self(factor).entries.shape
         except Unknown:
             return None, None
 
     def like(self, x: Formula, shape: Shape) -> Value:
-        """The value of a formula that is 0, I or a matrix of blocks, of which some of the shape is known."""
+        """Return the value of a formula that is 0, I or a matrix of blocks, of which some of the shape is known."""
         if x in (UNIT, NOTHING):
             return Value(_zero(shape, False) if x == NOTHING else _unit(shape[0], False))
         return self._blocks(x.rows, shape) if isinstance(x, n.Matrix) and x not in self.given else self(x)
@@ -233,7 +233,7 @@ class Scope:
         return Value(value.entries ** self(exponent).entries)
 
     def _blocks(self, rows: tuple[tuple[Formula, ...], ...], shape: Shape = (None, None)) -> Value:
-        """A matrix of blocks; 0 and I are as high as their row and as wide as their column, I also square."""
+        """Return a matrix of blocks; 0 and I are as high as their row and as wide as their column, I also square."""
         cells = [[None if cell in (UNIT, NOTHING) else self(cell) for cell in row] for row in rows]
         known = [value for row in cells for value in row if value is not None]
         exact = any(value.is_exact for value in known)
@@ -265,7 +265,7 @@ class Scope:
 
 
 def _joined(axes: Iterable[Axis], sizes: Iterable[int | None]) -> Axis:
-    """The names one after the other; of blocks without names, empty ones."""
+    """Return the names one after the other; of blocks without names, empty ones."""
     parts = [axis or ((None, ""),) * (size or 0) for axis, size in zip(axes, sizes, strict=True)]
     joined = tuple(name for part in parts for name in part)
     return joined if any(name != (None, "") for name in joined) else ()
@@ -282,7 +282,7 @@ def _unit(size: int | None, exact: bool) -> Entries:
 
 
 def _diagonal(A: Entries, entry: Callable[[Any], Any]) -> Entries:
-    """A diagonal matrix of rational functions with each entry replaced; of others nothing short is known."""
+    """Return a diagonal matrix of rational functions with each entry replaced; of others nothing short is known."""
     if any(A[i, j] for i in range(len(A)) for j in range(len(A)) if i != j):
         raise TooLong
     made = _zero(A.shape, True)

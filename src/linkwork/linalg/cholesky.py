@@ -14,7 +14,7 @@ SINGULAR = 1e-13
 
 
 def factor_cholesky(A: Pointer, n: int, width: int, diagonal: Pointer, smallest: float) -> bool:
-    """U of A = U^T U over A's upper triangle, A symmetric; whether all pivots are positive.
+    """Factor A = U^T U over A's upper triangle, A symmetric; tell whether all pivots are positive.
 
     Not positive is what is at most `smallest` times the entry of the diagonal it started from.
     """

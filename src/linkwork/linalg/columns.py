@@ -10,20 +10,20 @@ from linkwork.native.kernels import Pointer, add_four, offset
 
 
 def add_columns(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
-    """y += s x."""
+    """Compute y += s x."""
     for j in range(start - start % 4, stop, 4):
         add_four(offset(y, j), s, offset(x, j))
 
 
 def add_two_columns(y: Pointer, s: float, x: Pointer, r: float, z: Pointer, start: int, stop: int) -> None:
-    """y += s x + r z."""
+    """Compute y += s x + r z."""
     for j in range(start - start % 4, stop, 4):
         add_four(offset(y, j), s, offset(x, j))
         add_four(offset(y, j), r, offset(z, j))
 
 
 def rotate(x: Pointer, y: Pointer, c: float, s: float, stop: int) -> None:
-    """(x, y) := (c x - s y, s x + c y)."""
+    """Compute (x, y) := (c x - s y, s x + c y)."""
     for j in range(0, stop, 4):
         x0 = c * x[j] - s * y[j]
         x1 = c * x[j + 1] - s * y[j + 1]
@@ -44,7 +44,7 @@ def rotate(x: Pointer, y: Pointer, c: float, s: float, stop: int) -> None:
 
 
 def find_largest(x: Pointer, start: int, stop: int) -> float:
-    """The largest absolute value."""
+    """Find the largest absolute value."""
     largest = largest_1 = largest_2 = largest_3 = 0.0
     for j in range(start - start % 4, stop, 4):
         largest = max(largest, abs(float(x[j])))

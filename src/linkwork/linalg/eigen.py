@@ -34,7 +34,7 @@ def take_spectral(w: Pointer, n: int, width: int) -> Spectral:
 
 
 def diagonalize(S: Spectral) -> bool:
-    """Values and vectors of S.A; whether it converged.
+    """Return values and vectors of S.A; whether it converged.
 
     The real Schur form of a symmetric matrix is diagonal and its Hessenberg form tridiagonal (d, e): Householder's
     reflections to that form, then QL with implicit shifts. What is below rounding of the whole matrix counts as zero.
@@ -91,7 +91,7 @@ def diagonalize(S: Spectral) -> bool:
 
 
 def sweep_ql(S: Spectral, low: int, high: int) -> None:
-    """One implicit QL step of the tridiagonal (d, e) between rows low and high, with Wilkinson's shift."""
+    """Take one implicit QL step of the tridiagonal (d, e) between rows low and high, with Wilkinson's shift."""
     n, width, K, d, e = S.n, S.width, S.K, S.values, S.beside
     g = (d[low + 1] - d[low]) / (2.0 * e[low])
     r = math.sqrt(g * g + 1.0)
@@ -193,7 +193,7 @@ def copy_zero_rows(K: Pointer, squares: Pointer, n: int, width: int, V: Pointer)
 
 
 def expand(A: Pointer, B: Pointer, squares: Pointer, n: int, width: int, x: Pointer, y: Pointer) -> None:
-    """y := sum of a_k (b_k^T x) / squares[k] over the rows of A and B whose value is not zero."""
+    """Compute y := sum of a_k (b_k^T x) / squares[k] over the rows of A and B whose value is not zero."""
     fill(y, 0.0, width)
     for k in range(n):
         if squares[k] != 0.0:

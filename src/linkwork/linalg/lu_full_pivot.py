@@ -11,7 +11,7 @@ from linkwork.native.kernels import Pointer, offset
 def factor_lu(
     A: Pointer, columns: int, T: Trapezoid, column_pivots: Pointer, spectrum: Pointer, tolerance: float
 ) -> int:
-    """P^T A C = L U, the largest remaining entry as pivot each time; the rank.
+    """Factor P^T A C = L U, the largest remaining entry as pivot each time; return the rank.
 
     U comes to stand over A, with zeros below it; L^T, which has a column for each row of A, and P become R and P of T.
     `spectrum` holds the sizes of the pivots and of the first one refused, at most tolerance times the first.

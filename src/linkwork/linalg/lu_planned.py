@@ -61,7 +61,7 @@ class Elimination:
         return len(self.rows), sum(map(len, self.U)), sum(map(len, self.L)), n_targets
 
     def place(self) -> dict[Entry, int]:
-        """Where the entries of the matrix, by their rows and columns in it, stand among the values."""
+        """Find where the entries of the matrix, by their rows and columns in it, stand among the values."""
         inside = [(i, j) for i, row in enumerate(self.U) for j in row] + [
             (i, k) for i, row in enumerate(self.L) for k in row
         ]
@@ -126,7 +126,7 @@ def plan_elimination(n: int, A: Mapping[Entry, float]) -> Elimination | None:
 
 
 def scaled(n: int, A: Mapping[Entry, float]) -> list[float]:
-    """The entries with rows and columns multiplied so that the largest of each comes near to one."""
+    """Return the entries with rows and columns multiplied so that the largest of each comes near to one."""
     i, j = np.array(list(A), dtype=int).reshape(-1, 2).T
     values = np.array(list(A.values()), dtype=float)
     for _ in range(SWEEPS):
@@ -139,7 +139,7 @@ def scaled(n: int, A: Mapping[Entry, float]) -> list[float]:
 
 
 def eliminate(at: Operations, n: int, n_upper: int, values: Pointer) -> bool:
-    """Whether no pivot is zero."""
+    """Tell whether no pivot is zero."""
     target = 0
     for i in range(n):
         for place in range(integer(at.L_start, i), integer(at.L_start, i + 1)):
@@ -158,7 +158,7 @@ def eliminate(at: Operations, n: int, n_upper: int, values: Pointer) -> bool:
 
 
 def solve_eliminated(at: Operations, n: int, n_upper: int, values: Pointer, x: Pointer, y: Pointer) -> None:
-    """x := A^-1 x; y is scratch."""
+    """Compute x := A^-1 x; y is scratch."""
     L = offset(values, n_upper)
     for i in range(n):
         s = x[integer(at.rows, i)]
@@ -200,7 +200,7 @@ def eliminate_complex(at: Operations, n: int, n_upper: int, values: Pointer, ima
 def solve_eliminated_complex(
     at: Operations, n: int, n_upper: int, values: Pointer, imaginary: Pointer, x: Pointer, z: Pointer, y: Pointer
 ) -> None:
-    """x + i z := A^-1 (x + i z); y is scratch for 2 n numbers."""
+    """Compute x + i z := A^-1 (x + i z); y is scratch for 2 n numbers."""
     L, L_i, y_i = offset(values, n_upper), offset(imaginary, n_upper), offset(y, n)
     for i in range(n):
         s, r = x[integer(at.rows, i)], z[integer(at.rows, i)]

@@ -15,7 +15,7 @@ SPARSE = 6  # columns of a pivot row for each that is not zero, from which on en
 
 
 def factor(A: Pointer, n: int, width: int, pivots: Pointer, filled: Pointer) -> bool:
-    """Whether A is regular; `filled` is scratch for n numbers."""
+    """Tell whether A is regular; `filled` is scratch for n numbers."""
     for k in range(n):
         p = k
         for i in range(k + 1, n):
@@ -46,7 +46,7 @@ def factor(A: Pointer, n: int, width: int, pivots: Pointer, filled: Pointer) -> 
 
 
 def subtract_row(a: Pointer, s: float, u: Pointer, k: int, n: int) -> None:
-    """a -= s u behind column k; what stands at and before k is kept."""
+    """Compute A -= s u behind column k; what stands at and before k is kept."""
     start = min(k + 4 - k % 4, n)
     for j in range(k + 1, start):
         a[j] -= s * u[j]
@@ -55,7 +55,7 @@ def subtract_row(a: Pointer, s: float, u: Pointer, k: int, n: int) -> None:
 
 
 def solve(A: Pointer, n: int, width: int, pivots: Pointer, x: Pointer) -> None:
-    """x := A^-1 x."""
+    """Compute x := A^-1 x."""
     for k in range(n):
         swap(x, k, int(pivots[k]))
     for k in range(n):
@@ -66,7 +66,7 @@ def solve(A: Pointer, n: int, width: int, pivots: Pointer, x: Pointer) -> None:
 
 
 def factor_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, filled: Pointer) -> bool:
-    """The same of A + i B."""
+    """Return the same of A + i B."""
     for k in range(n):
         p = k
         largest = abs(A[k * width + k]) + abs(B[k * width + k])
@@ -114,7 +114,7 @@ def factor_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, 
 
 
 def solve_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, x: Pointer, y: Pointer) -> None:
-    """x + i y := (A + i B)^-1 (x + i y)."""
+    """Compute x + i y := (A + i B)^-1 (x + i y)."""
     for k in range(n):
         swap(x, k, int(pivots[k]))
         swap(y, k, int(pivots[k]))

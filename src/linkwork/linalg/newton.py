@@ -34,7 +34,7 @@ def iterate(
     enough: float,
     accepted: float,
 ) -> tuple[X, float]:
-    """The best x that up to `most` corrections lead to, and what it leaves of its equations.
+    """Return the best x that up to `most` corrections lead to, and what it leaves of its equations.
 
     correct(at, x, k) gives the k-th corrected x and what that leaves, NaN if there is no way on; `left` is what the
     first x leaves, INF if any correction is better. It ends at `enough`, and once what is left is `accepted`, with a
@@ -61,7 +61,7 @@ def newton(
     reach: Array | float = INF,
     lengthen: Callable[[Point, Array], Array] | None = None,
 ) -> tuple[Point, float]:
-    """The point to which steps of least norm, none beyond `reach`, lead from x, and its largest residual.
+    """Return the point to which steps of least norm, none beyond `reach`, lead from x, and its largest residual.
 
     Below the tolerance it is a solution to rounding; only above are steps lengthened.
     """
@@ -82,6 +82,6 @@ def newton(
 
 
 def solve_least_squares(A: Array, b: Array, tolerance: float = RANK_TOLERANCE) -> Array:
-    """The least x of those with the least |A x - b|."""
+    """Return the least x of those with the least |A x - b|."""
     check_finite(A, b)
     return np.asarray(np.linalg.lstsq(A, b, rcond=tolerance)[0])

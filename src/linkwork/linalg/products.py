@@ -8,7 +8,7 @@ from linkwork.native.kernels import Pointer, offset
 
 
 def transpose(A: Pointer, rows: int, columns: int, width: int, B: Pointer) -> None:
-    """B := A^T, with zeros beyond its last column."""
+    """Compute B := A^T, with zeros beyond its last column."""
     fill(B, 0.0, columns * width)
     for i in range(rows):
         a = offset(A, i * width)
@@ -17,13 +17,13 @@ def transpose(A: Pointer, rows: int, columns: int, width: int, B: Pointer) -> No
 
 
 def multiply(A: Pointer, x: Pointer, rows: int, columns: int, width: int, y: Pointer) -> None:
-    """y := A x."""
+    """Compute y := A x."""
     for i in range(rows):
         y[i] = dot(offset(A, i * width), x, 0, columns)
 
 
 def multiply_transposed(A: Pointer, x: Pointer, rows: int, columns: int, width: int, y: Pointer) -> None:
-    """y := A^T x; also A x where A is symmetric."""
+    """Compute y := A^T x; also A x where A is symmetric."""
     fill(y, 0.0, width)
     for i in range(rows):
         if x[i] != 0.0:
@@ -31,14 +31,14 @@ def multiply_transposed(A: Pointer, x: Pointer, rows: int, columns: int, width: 
 
 
 def multiply_matrices(A: Pointer, B: Pointer, rows: int, inner: int, columns: int, width: int, C: Pointer) -> None:
-    """C := A B."""
+    """Compute C := A B."""
     for i in range(0, rows, 4):
         for j in range(0, columns, 4):
             multiply_tile(offset(A, i * width), 1, width, offset(B, j), inner, width, offset(C, i * width + j))
 
 
 def form_gram(A: Pointer, rows: int, columns: int, width: int, C: Pointer) -> None:
-    """C := A^T A."""
+    """Compute C := A^T A."""
     for i in range(0, columns, 4):
         for j in range(i, columns, 4):
             multiply_tile(offset(A, i), width, 1, offset(A, j), rows, width, offset(C, i * width + j))

@@ -39,7 +39,7 @@ def make_reflection(x: Pointer, start: int, norm: float) -> float:
 
 
 def reflect(A: Pointer, width: int, v: Pointer, t: float, first: int, rows: int, start: int, stop: int) -> None:
-    """A := (I - t v v^T) A in rows first to rows - 1 and whole groups of four columns."""
+    """Compute A := (I - t v v^T) A in rows first to rows - 1 and whole groups of four columns."""
     last = rows - (rows - first) % 2
     for j in range(start - start % 4, stop, 4):
         # Rows of even and of odd number have sums of their own, which need not wait for each other.
@@ -69,7 +69,7 @@ def reflect(A: Pointer, width: int, v: Pointer, t: float, first: int, rows: int,
 
 
 def factor_qr(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance: float) -> int:
-    """A P = Q R over A = T.R, taking the longest remaining column each time; the rank.
+    """Factor A P = Q R over A = T.R, taking the longest remaining column each time; return the rank.
 
     `spectrum` holds the length of each column taken and of the first one not taken, which is the first at most
     tolerance times as long as the longest of all.
@@ -113,7 +113,7 @@ def factor_qr(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance: float)
 
 
 def factor_staircase(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance: float) -> int:
-    """A = Q times a staircase over A = T.L, the columns in the order given; the rank.
+    """Factor A = Q times a staircase over A = T.L, the columns in the order given; return the rank.
 
     A column that depends on those before it makes no step. R gets the columns that make one, then the others, in the
     order of P; `spectrum` the lengths of their remainders, each group from the longest to the shortest. Dependent is
@@ -153,7 +153,7 @@ def factor_staircase(Q: Reflections, T: Trapezoid, spectrum: Pointer, tolerance:
 
 
 def factor_tall(A: Pointer, columns: int, width: int, Q: Reflections) -> bool:
-    """A = Q R over A for a matrix of full column rank; whether no column depends on those before it."""
+    """Factor A = Q R over A for a matrix of full column rank; tell whether no column depends on those before it."""
     longest = 0.0
     for k in range(columns):
         norm = take_column(A, width, k, Q, k)
@@ -165,7 +165,7 @@ def factor_tall(A: Pointer, columns: int, width: int, Q: Reflections) -> bool:
 
 
 def take_column(A: Pointer, width: int, column: int, Q: Reflections, k: int) -> float:
-    """The k-th v := the part of a column from row k on; its length."""
+    """Set the k-th v := the part of a column from row k on; return its length."""
     v = offset(Q.v, k * Q.width)
     for i in range(k, Q.rows):
         v[i] = A[i * width + column]
@@ -182,14 +182,14 @@ def eliminate(A: Pointer, columns: int, width: int, column: int, Q: Reflections,
 
 
 def multiply_q(Q: Reflections, count: int, x: Pointer) -> None:
-    """x := Q x."""
+    """Compute x := Q x."""
     for k in range(count - 1, -1, -1):
         v = offset(Q.v, k * Q.width)
         add(x, -Q.tau[k] * dot(v, x, k, Q.rows), v, k, Q.rows)
 
 
 def multiply_q_transposed(Q: Reflections, count: int, x: Pointer) -> None:
-    """x := Q^T x."""
+    """Compute x := Q^T x."""
     for k in range(count):
         v = offset(Q.v, k * Q.width)
         add(x, -Q.tau[k] * dot(v, x, k, Q.rows), v, k, Q.rows)

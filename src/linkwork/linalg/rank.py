@@ -36,7 +36,7 @@ def check_finite(*matrices: Matrix) -> None:
 
 
 def svd(A: Matrix, full_matrices: bool = True) -> tuple[Matrix, NDArray[np.float64], Matrix]:
-    """U, sigma and V* of A = U diag(sigma) V*."""
+    """Return U, sigma and V* of A = U diag(sigma) V*."""
     check_finite(A)
     U, values, V = np.linalg.svd(A, full_matrices=full_matrices)
     return U, values, V
@@ -77,7 +77,7 @@ class Rank:
 
 
 def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
-    """The number of values, largest first, above `tolerance` times the largest."""
+    """Return the number of values, largest first, above `tolerance` times the largest."""
     values = np.asarray(values, dtype=float)
     sizes = values.tolist()
     least = tolerance * max(sizes, default=0.0)
@@ -85,13 +85,13 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
 
 
 def rank_of(*blocks: NDArray[np.float64]) -> Rank:
-    """The rank of the rows of all blocks, each measured by its largest entry: their units have nothing in common."""
+    """Find rank of the rows of all blocks, each measured by its largest entry: their units have nothing in common."""
     check_finite(*blocks)
     return decide_rank(singular_values(np.vstack([x / max(np.max(np.abs(x), initial=0.0), TINY) for x in blocks])))
 
 
 def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
-    """The lengths of the rows, none below `least` of the longest; entries may have no square among the numbers."""
+    """Find lengths of the rows, none below `least` of the longest; entries may have no square among the numbers."""
     largest = np.maximum(np.max(np.abs(J), axis=1, initial=0.0), TINY)
     sizes = np.minimum(largest * np.linalg.norm(J / largest[:, None], axis=1), HUGE)
     return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), TINY)))
@@ -105,7 +105,7 @@ def null_space(J: Matrix, tolerance: float = RANK_TOLERANCE) -> Matrix:
 
 
 def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> Any:
-    """The matrix with these entries at these rows and columns."""
+    """Return the matrix with these entries at these rows and columns."""
     from scipy.sparse import csr_array
 
     return csr_array((entries, pattern), shape=shape)

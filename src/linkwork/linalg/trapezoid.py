@@ -34,7 +34,7 @@ def take_trapezoid(w: Pointer, columns: int, width: int) -> Trapezoid:
 
 
 def complete(T: Trapezoid, rank: int) -> None:
-    """L and Z from R. Works on R^T, whose rows are long where those of R beside the triangle are short."""
+    """Return L and Z from R. Works on R^T, whose rows are long where those of R beside the triangle are short."""
     width = T.width
     for i in range(rank):
         r = offset(T.R, i * width)
@@ -75,7 +75,7 @@ def solve_transposed(T: Trapezoid, rank: int, g: Pointer, x: Pointer) -> None:
 
 
 def solve_least(T: Trapezoid, rank: int, x: Pointer, y: Pointer) -> None:
-    """y := (R P^T)^+ x = P Z^T (L^-T x; 0), the least solution of R P^T y = x; x is overwritten."""
+    """Compute y := (R P^T)^+ x = P Z^T (L^-T x; 0), the least solution of R P^T y = x; x is overwritten."""
     solve_lower_transposed(T.L, rank, T.width, x)
     clear(x, rank, T.width)
     if rank < T.columns:
@@ -85,7 +85,7 @@ def solve_least(T: Trapezoid, rank: int, x: Pointer, y: Pointer) -> None:
 
 
 def reflect_entries(T: Trapezoid, k: int, rank: int, x: Pointer) -> None:
-    """One reflection of Z."""
+    """Apply one reflection of Z."""
     z = offset(T.L, k)
     s = x[k]
     for j in range(rank, T.columns):

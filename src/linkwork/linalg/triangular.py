@@ -10,14 +10,14 @@ from linkwork.native.kernels import Pointer, offset
 
 
 def solve_upper(U: Pointer, n: int, width: int, x: Pointer) -> None:
-    """x := U^-1 x, U upper triangular."""
+    """Compute x := U^-1 x, U upper triangular."""
     for i in range(n - 1, -1, -1):
         u = offset(U, i * width)
         x[i] = (x[i] - dot(u, x, i + 1, n)) / u[i]
 
 
 def solve_upper_transposed(U: Pointer, n: int, width: int, x: Pointer) -> None:
-    """x := U^-T x, U upper triangular."""
+    """Compute x := U^-T x, U upper triangular."""
     for i in range(n):
         u = offset(U, i * width)
         x[i] /= u[i]
@@ -25,14 +25,14 @@ def solve_upper_transposed(U: Pointer, n: int, width: int, x: Pointer) -> None:
 
 
 def solve_lower(L: Pointer, n: int, width: int, x: Pointer) -> None:
-    """x := L^-1 x, L lower triangular."""
+    """Compute x := L^-1 x, L lower triangular."""
     for i in range(n):
         row = offset(L, i * width)
         x[i] = (x[i] - dot(row, x, 0, i)) / row[i]
 
 
 def solve_lower_transposed(L: Pointer, n: int, width: int, x: Pointer) -> None:
-    """x := L^-T x, L lower triangular."""
+    """Compute x := L^-T x, L lower triangular."""
     for i in range(n - 1, -1, -1):
         row = offset(L, i * width)
         x[i] /= row[i]
@@ -40,7 +40,7 @@ def solve_lower_transposed(L: Pointer, n: int, width: int, x: Pointer) -> None:
 
 
 def solve_rows(U: Pointer, n: int, columns: int, width: int, B: Pointer) -> None:
-    """B := U^-T B, U upper triangular, B of n rows."""
+    """Compute B := U^-T B, U upper triangular, B of n rows."""
     for i in range(n):
         u = offset(U, i * width)
         b = offset(B, i * width)
@@ -52,13 +52,13 @@ def solve_rows(U: Pointer, n: int, columns: int, width: int, B: Pointer) -> None
 
 
 def solve_definite(U: Pointer, n: int, width: int, x: Pointer) -> None:
-    """x := A^-1 x, A = U^T U."""
+    """Compute x := A^-1 x, A = U^T U."""
     solve_upper_transposed(U, n, width, x)
     solve_upper(U, n, width, x)
 
 
 def estimate_condition(U: Pointer, n: int, width: int) -> float:
-    """The condition number of U^T U as the diagonal of the triangular U shows it."""
+    """Return the condition number of U^T U as the diagonal of the triangular U shows it."""
     largest = 0.0
     smallest = math.inf
     for k in range(n):

@@ -22,13 +22,13 @@ def dot(x: Pointer, y: Pointer, start: int, stop: int) -> float:
 
 
 def add(y: Pointer, s: float, x: Pointer, start: int, stop: int) -> None:
-    """y[i] += s x[i], start <= i < stop."""
+    """Compute y[i] += s x[i], start <= i < stop."""
     for i in range(start, stop):
         y[i] += s * x[i]
 
 
 def subtract_from(x: Pointer, y: Pointer, count: int) -> None:
-    """y := x - y."""
+    """Compute y := x - y."""
     for i in range(count):
         y[i] = x[i] - y[i]
 
@@ -53,13 +53,13 @@ def clear_negligible(x: Pointer, count: int) -> None:
 
 
 def copy(x: Pointer, y: Pointer, count: int) -> None:
-    """y := x."""
+    """Compute y := x."""
     for i in range(count):
         y[i] = x[i]
 
 
 def largest(x: Pointer, count: int) -> float:
-    """max |x[i]|, NaN if one of them is."""
+    """Return max |x[i]|, NaN if one of them is."""
     result = total = 0.0
     for i in range(count):
         size = abs(x[i])
@@ -69,7 +69,7 @@ def largest(x: Pointer, count: int) -> float:
 
 
 def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
-    """max |x[i] reciprocal[i]|, NaN if one of them is."""
+    """Return max |x[i] reciprocal[i]|, NaN if one of them is."""
     result = total = 0.0
     for i in range(count):
         size = abs(x[i] * reciprocal[i])
@@ -79,7 +79,7 @@ def largest_scaled(x: Pointer, reciprocal: Pointer, count: int) -> float:
 
 
 def largest_of(x: Pointer, by: Pointer, count: int) -> float:
-    """max |x[i] / by[i]|, none of them NaN; by products, since a division takes as long as several."""
+    """Return max |x[i] / by[i]|, none of them NaN; by products, since a division takes as long as several."""
     result = 0.0
     for i in range(count):
         if abs(x[i]) > result * by[i]:
@@ -88,7 +88,7 @@ def largest_of(x: Pointer, by: Pointer, count: int) -> float:
 
 
 def is_finite(x: Pointer, count: int) -> bool:
-    """Whether no x[i] is infinite or NaN."""
+    """Tell whether no x[i] is infinite or NaN."""
     total = 0.0
     for i in range(count):
         total += x[i] - x[i]
@@ -109,13 +109,13 @@ def swap_rows(x: Pointer, y: Pointer, count: int) -> None:
 
 
 def permute(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
-    """y := P^T x, y[k] = x[pivots[k]]."""
+    """Compute y := P^T x, y[k] = x[pivots[k]]."""
     for k in range(count):
         y[k] = x[int(pivots[k])]
 
 
 def permute_back(x: Pointer, pivots: Pointer, count: int, y: Pointer) -> None:
-    """y := P x, y[pivots[k]] = x[k]."""
+    """Compute y := P x, y[pivots[k]] = x[k]."""
     for k in range(count):
         y[int(pivots[k])] = x[k]
 

@@ -39,7 +39,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def build(document: Document, changes: Mapping[str, str | float] | None = None, repair: Collection[str] = ()) -> Model:
-    """The model of a document; `changes` gives parameters other values, `repair` names faults to be mended."""
+    """Build the model of a document; `changes` gives parameters other values, `repair` names faults to be mended."""
     check_names("repair", repair)
     check_values("changes", changes or {})
     for name in repair:
@@ -74,7 +74,7 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
 def with_inputs(
     document: Document, changes: Mapping[str, str | float | dict[str, Data]]
 ) -> tuple[Document, Mapping[str, str | float]]:
-    """The document with other values of those inputs that changes name, and the changes that are left."""
+    """Return the document with other values of those inputs that changes name, and the changes that are left."""
     inputs = document.data.get("inputs")
     own = {name: x for name, x in changes.items() if isinstance(inputs, dict) and name in inputs}
     if not own:
@@ -89,7 +89,7 @@ def with_inputs(
 
 
 def with_parameters(document: Document, changes: Mapping[str, str | float]) -> Document:
-    """The document with other values of parameters; all else stays."""
+    """Return the document with other values of parameters; all else stays."""
     data = deepcopy(document.data)
     cast(dict[str, Data], data["parameters"]).update(changes)
     return Document(document.file, data, {})
@@ -139,7 +139,7 @@ def loads(
     changes: Mapping[str, str | float] | None = None,
     repair: Collection[str] = (),
 ) -> Model:
-    """The model that a text in YAML or JSON describes."""
+    """Return the model that a text in YAML or JSON describes."""
     if not isinstance(text, str):
         raise UsageError(f"{text!r} is no text of a model; load reads files", "not-a-model")
     return build(parse(text, is_json=is_json), changes, repair)
@@ -203,13 +203,13 @@ def find(model: str | Path, correct: bool = True, close: Sequence[str] = (), lim
 
 
 def _among_shipped(name: str) -> bool:
-    """Whether it names a group of shipped mechanisms, as dap/ does."""
+    """Tell whether it names a group of shipped mechanisms, as dap/ does."""
     group, slash, _ = name.partition("/")
     return any(own.startswith(group + slash) for own in shipped() if slash)
 
 
 def _named_by_source(text: str) -> str | None:
-    """The shipped mechanism that its source calls so, AA or DAP_JC/AA; that in body coordinates if there are two."""
+    """Find shipped mechanism that its source calls so, AA or DAP_JC/AA; that in body coordinates if there are two."""
     program, _, name = text.rpartition("/")
     if not re.fullmatch(r"(DAP_[BJ]C)?", program) or not re.fullmatch(r"[A-Z]\w{1,7}", name) or os.path.exists(text):
         return None
@@ -226,7 +226,7 @@ def _text_of(mechanism: str) -> str:
 
 
 def _called_so_by_sources(name: str) -> list[str]:
-    """The shipped mechanisms that are the model or problem of this name in their source: AA of DAP, A03 of IFToMM."""
+    """Find shipped mechanisms that are the model or problem of this name in their source: AA of DAP, A03 of IFToMM."""
 
     def plain(text: str) -> str:
         return text.lower().replace("_", "")
@@ -241,7 +241,7 @@ def _names_in_sources() -> dict[str, list[str]]:
 
 
 def _read(path: str | Path, correct: bool) -> Document:
-    """The document of a file, or of a folder of another program."""
+    """Read the document of a file, or of a folder of another program."""
     if os.path.isdir(path):
         return take_over(Path(path), correct)
     try:
@@ -268,7 +268,7 @@ def _read_robot(path: str | Path, close: Sequence[str] = (), limits: str | None 
 
 
 def take_over(folder: Path, correct: bool = True) -> Document:
-    """The document of a folder of another program, its start values complete; of DAP, corrected or as they are."""
+    """Find document of a folder of another program, its start values complete; of DAP, corrected or as they are."""
     from linkwork.formats import read_folder
 
     document, given = read_folder(folder, correct)

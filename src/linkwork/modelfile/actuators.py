@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_actuator(file: Translation, name: str, entry: ActuatorEntry) -> Actuator:
-    """An actuator; faults are told to the translation, with something harmless in its place."""
+    """Read an actuator; faults are told to the translation, with something harmless in its place."""
     place, known = ("actuators", name), len(file.errors)
     file.check_name(place)
     force = _along_joint(file, name, entry, place) if entry.on is None else _on_body(file, name, entry, place)
@@ -36,7 +36,7 @@ def read_actuator(file: Translation, name: str, entry: ActuatorEntry) -> Actuato
 
 
 def _along_joint(file: Translation, name: str, entry: ActuatorEntry, place: Keys) -> Force | None:
-    """A force of size one along the freedom of a joint, or between two points."""
+    """Return a force of size one along the freedom of a joint, or between two points."""
     for key in ("kind", "axis"):
         if getattr(entry, key) is not None:
             message = f"'{key}' says how a force acts on a body, and there is no 'on'"
@@ -46,7 +46,7 @@ def _along_joint(file: Translation, name: str, entry: ActuatorEntry, place: Keys
 
 
 def _on_body(file: Translation, name: str, entry: ActuatorEntry, place: Keys) -> Force | None:
-    """A torque of size one on a body, or a force of size one at its point."""
+    """Return a torque of size one on a body, or a force of size one at its point."""
     assert entry.on is not None
     beside = [key for key in ("joint", "i", "j", "freedom") if getattr(entry, key) is not None]
     if beside:

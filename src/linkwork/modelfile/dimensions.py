@@ -26,7 +26,7 @@ OF_NUMBERS = ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh")
 
 
 def exponents_of(unit: str) -> Exponents | None:
-    """Of kg, m, s and A; None where all are zero, since a radian may be left out."""
+    """Return the exponents of kg, m, s and A; None where all are zero, since a radian may be left out."""
     found = parse_unit(unit).exponents[:-1]
     return found if any(found) else None
 
@@ -38,7 +38,7 @@ def follow(
     measured: Mapping[Expr, Exponents | None],
     kind: Kind | None,
 ) -> Exponents | None:
-    """What the expression is; ModelError where kinds are added or compared that differ, or it is not of its kind.
+    """Find what the expression is; ModelError where kinds are added or compared that differ, or it is not of its kind.
 
     `declared` are the parameters with units, `measured` time, coordinates and velocities.
     """
@@ -62,7 +62,7 @@ def follow(
 
 
 def _part_of(node: Expr) -> Expr | None:
-    """What a node is a part of: x of x/2, x/12 and 0.5*x; 9.81*m and 2*x may be of any kind."""
+    """Find what a node is a part of: x of x/2, x/12 and 0.5*x; 9.81*m and 2*x may be of any kind."""
     if node.op == "div" and node.args[1].is_constant and float(node.args[1].number).is_integer():
         return node.args[0]
     if node.op == "mul":
@@ -73,7 +73,7 @@ def _part_of(node: Expr) -> Expr | None:
 
 
 def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponents | None:
-    """What a node is, from what its arguments are; None is not known."""
+    """Find what a node is, from what its arguments are; None is not known."""
     first, *others = args
     if node.op in ALIKE:
         sure = [x for x in (others if node.op == "select" else args) if x is not None]

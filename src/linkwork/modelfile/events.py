@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def read_event(
     given: Translation, name: str, entry: schema.EventEntry, drivers: Sequence[Any], forces: Sequence[Any]
 ) -> Event:
-    """The event; formulas that cannot be read are told to the translation."""
+    """Read the event; formulas that cannot be read are told to the translation."""
     place = ("events", name)
     given.check_name(place)
     results = {

@@ -32,7 +32,7 @@ NOT_IN_NAMES = {
 
 
 def _keys_allowed(place: Keys, data: Data) -> list[str]:
-    """The keys known where a key is unknown."""
+    """Return the keys known where a key is unknown."""
     from linkwork.modelfile import stated_schema
 
     around = place[:-1]
@@ -75,7 +75,7 @@ def _at(data: Data, place: Keys) -> Any:
 
 
 def _place(loc: tuple[str | int, ...], data: Data) -> Keys:
-    """Where a fault of shape is: pydantic's loc without the types and branches it mentions."""
+    """Find where a fault of shape is: pydantic's loc without the types and branches it mentions."""
     found: Any = data
     place: Keys = ()
     tagged = False  # whether the type of this mapping was mentioned: a key may have the same name
@@ -135,7 +135,7 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
 
 
 def check_version(document: Document) -> tuple[Note, ...]:
-    """The file's format is checked before all else: what a newer one adds would only look wrong."""
+    """Check the file's format before all else: what a newer one adds would only look wrong."""
     version = document.data.get("linkwork")
     error: ModelError
     if "linkwork" not in document.data:

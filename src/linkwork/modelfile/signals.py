@@ -72,7 +72,7 @@ def kind_of(what: str, unit: str | None) -> Kind | None:
 
 
 def read_signals(given: Translation, drivers: Sequence[Any], forces: Sequence[Any]) -> Signals:
-    """The signals; formulas that cannot be read are told to the translation."""
+    """Read the signals; formulas that cannot be read are told to the translation."""
     if not any(getattr(given.entry, kind, None) for kind in SECTIONS):
         return Signals()
     given.stop()  # what forces measure is known of sound ones

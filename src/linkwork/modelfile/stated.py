@@ -24,7 +24,7 @@ def own_names(entry: StatedEntry) -> dict[str, Expr]:
 
 
 def read_stated(file: Translation, entry: StatedEntry) -> Stated:
-    """The equations of a system without bodies."""
+    """Read the equations of a system without bodies."""
     from linkwork.modelfile.stated_schema import StatedRowEntry
 
     for name in entry.coordinates:

@@ -29,7 +29,7 @@ class System(NamedTuple):
 
 
 def read_system(model: str | Path) -> System | None:
-    """The system of a file that has `unknowns`, or equations that are formulas; None of anything else."""
+    """Read the system of a file that has `unknowns`, or equations that are formulas; None of anything else."""
     if not str(model).lower().endswith((".yaml", ".yml", ".json")) or not os.path.isfile(model):
         return None
     document = read(model)

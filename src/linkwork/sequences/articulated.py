@@ -49,7 +49,7 @@ class Tree:
     n: int
 
     def spread(self, own: Sequence[Expr]) -> list[Expr]:
-        """y_c = X y_p + own_c."""
+        """Return y_c = X y_p + own_c."""
         y = list(own)
         for link in self.links:
             for (i, j), entry in link.X.items():
@@ -57,7 +57,7 @@ class Tree:
         return y
 
     def along(self, x: Sequence[Expr]) -> list[Expr]:
-        """H x."""
+        """Return H x."""
         return plus([ZERO] * self.n_b, {at: entry for link in self.links for at, entry in link.H.items()}, x)
 
     def gather(self, force: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
@@ -80,7 +80,7 @@ class Tree:
         return Tree(tuple(link.substituted(known) for link in self.links), self.n_b, self.n)
 
     def B(self) -> list[dict[int, Expr]]:
-        """B by its rows."""
+        """Return B by its rows."""
         rows: list[dict[int, Expr]] = [{} for _ in range(self.n_b)]
         for link in self.links:
             for (i, j), entry in link.H.items():
@@ -91,11 +91,11 @@ class Tree:
         return [{k: x for k, x in sorted(row.items()) if x is not ZERO} for row in rows]
 
     def entries(self) -> list[Expr]:
-        """X and H of all links."""
+        """Return X and H of all links."""
         return [x for link in self.links for x in (*link.X.values(), *link.H.values())]
 
     def is_long(self) -> bool:
-        """Whether `articulate` takes fewer operations than B^T M B and its factor, by numbers that fit both."""
+        """Tell whether `articulate` takes fewer operations than B^T M B and its factor, by numbers that fit both."""
         before: dict[int, int] = {}  # of a link, the x of those that carry it
         whole = inside = 0
         for link in self.links:
@@ -108,7 +108,7 @@ class Tree:
         return whole > inside
 
     def project(self, M: Entries) -> Matrix:
-        """B^T M B by composite links: I_p <- I_p + X^T I_c X, and H^T I_c H [featherstone2008, chapter 6]."""
+        """Compute B^T M B by composite links: I_p <- I_p + X^T I_c X, and H^T I_c H [featherstone2008, chapter 6]."""
         composite: Matrix = dict(M)
         projected: Matrix = {}
         carrier = {i: link for link in self.links for i in link.rows}
@@ -181,7 +181,7 @@ class Articulated:
         return list(self._open())
 
     def reciprocal(self, k: int) -> Expr:
-        """Of the pivot of unknown k."""
+        """Return the reciprocal of the pivot of unknown k."""
         return self.reciprocals[k]
 
     def with_entries(self, entries: Sequence[Expr]) -> Articulated:
@@ -198,7 +198,7 @@ class Articulated:
         return Articulated(self.size, stages, columns, reciprocals)
 
     def solve(self, right: Sequence[Expr]) -> list[Expr]:
-        """x and multipliers with K (x, multipliers) = right."""
+        """Return x and multipliers with K (x, multipliers) = right."""
         y = dict(enumerate(right))
         for stage in self.stages:
             for i, row in stage.rows:
@@ -222,7 +222,7 @@ Solver: TypeAlias = Factor | Articulated
 
 
 def articulate(tree: Tree, M: Entries, D: Entries, eps: Sequence[Expr]) -> Articulated:
-    """The factor of K for the matrix M of y, which joins no two links, and the rows D, each with its eps."""
+    """Return the factor of K for the matrix M of y, which joins no two links, and the rows D, each with its eps."""
     n, size = tree.n, tree.n + len(eps)
     K: dict[int, dict[int, Expr]] = {}
 

@@ -14,7 +14,7 @@ def transpose(A: Entries) -> dict[tuple[int, int], Expr]:
 
 
 def product(A: Entries, B: Entries) -> dict[tuple[int, int], Expr]:
-    """A B."""
+    """Return A B."""
     rows: dict[int, list[tuple[int, Expr]]] = {}
     for (i, j), y in B.items():
         rows.setdefault(i, []).append((j, y))
@@ -26,7 +26,7 @@ def product(A: Entries, B: Entries) -> dict[tuple[int, int], Expr]:
 
 
 def plus(y: Sequence[Expr], A: Entries, x: Sequence[Expr]) -> list[Expr]:
-    """y + A x."""
+    """Return y + A x."""
     result = list(y)
     for (i, j), entry in A.items():
         result[i] = result[i] + entry * x[j]
@@ -34,7 +34,7 @@ def plus(y: Sequence[Expr], A: Entries, x: Sequence[Expr]) -> list[Expr]:
 
 
 def minus(y: Sequence[Expr], A: Entries, x: Sequence[Expr]) -> list[Expr]:
-    """y - A x."""
+    """Return y - A x."""
     result = list(y)
     for (i, j), entry in A.items():
         result[i] = result[i] - entry * x[j]

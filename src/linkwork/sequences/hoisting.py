@@ -9,7 +9,7 @@ from linkwork.expressions.graph import Expr
 
 
 def parameter_frontier(outputs: Iterable[Expr], parameters: Sequence[Expr]) -> list[Expr]:
-    """The nodes made of parameters and constants alone that other nodes, or the outputs, use directly."""
+    """Return the nodes made of parameters and constants alone that other nodes, or the outputs, use directly."""
     outputs = list(outputs)
     fixed: set[Expr] = set(parameters)
     frontier: dict[Expr, None] = {}

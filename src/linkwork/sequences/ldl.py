@@ -29,17 +29,17 @@ class Factor:
         return [*self.reciprocals, *(entry for column in self.columns for _, entry in column)]
 
     def reciprocal(self, k: int) -> Expr:
-        """Of the pivot of unknown k."""
+        """Return the reciprocal of the pivot of unknown k."""
         return self.reciprocals[self.order.index(k)]
 
     def with_entries(self, entries: Sequence[Expr]) -> Factor:
-        """The same pattern with other entries (symbols that stand for a factor computed elsewhere)."""
+        """Return the same pattern with other entries (symbols that stand for a factor computed elsewhere)."""
         rest = iter(entries[len(self.order) :])
         columns = tuple(tuple((i, next(rest)) for i, _ in column) for column in self.columns)
         return Factor(self.order, columns, tuple(entries[: len(self.order)]))
 
     def solve(self, right: Sequence[Expr]) -> list[Expr]:
-        """x with K x = right."""
+        """Return x with K x = right."""
         x = list(right)
         for k, column in zip(self.order, self.columns, strict=True):
             for i, entry in column:

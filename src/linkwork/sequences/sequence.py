@@ -69,7 +69,7 @@ class ComputationSequence:
             raise UsageError(f"the inputs of '{self.name}' lack {names}", "missing-input")
 
     def rewritten(self, rewrite: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]]) -> ComputationSequence:
-        """With what `rewrite` makes of its outputs, also of those that are improved, given its inputs."""
+        """Apply `rewrite` to the outputs, also to those that are improved, given its inputs."""
         again, n = self.again, len(self.outputs)
         improved = [*again.outputs.values(), again.is_weak, again.needs] if again else []
         found = rewrite([*self.outputs, *improved], self.inputs)
@@ -85,7 +85,7 @@ class ComputationSequence:
         return tuple(node for node in ordered(self.outputs, self.inputs) if node.args)
 
     def count(self) -> dict[str, int]:
-        """How often each operation occurs."""
+        """Return how often each operation occurs."""
         return dict(Counter(node.op for node in self.operations).most_common())
 
     @cached_property
@@ -110,7 +110,7 @@ class ComputationSequence:
         arithmetic: Arithmetic | None = None,
         constant: Callable[[float], Any] = float,
     ) -> list[Any]:
-        """The outputs at these values of the inputs, which may be of any kind of number; see `evaluate`."""
+        """Return the outputs at these values of the inputs, which may be of any kind of number; see `evaluate`."""
         self._check_inputs()
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             kind = type(values).__name__
@@ -123,7 +123,7 @@ class ComputationSequence:
         return evaluate(self.outputs, dict(zip(self.inputs, values, strict=True)), arithmetic, constant)
 
     def differentiate(self, inputs: Sequence[Expr] | None = None) -> ComputationSequence:
-        """The matrix d outputs / d inputs, row by row, of the same inputs; with respect to all of them, or to some."""
+        """Find matrix d outputs / d inputs, row by row, of the same inputs; with respect to all of them, or to some."""
         by = self.inputs if inputs is None else inputs
         check_expressions("variables of differentiation", by)
         if others := {*by} - {*self.inputs}:
@@ -134,7 +134,7 @@ class ComputationSequence:
         return replace(self, outputs=matrix, head="", head_outputs=0, again=None)
 
     def write(self, language: str = "python", labels: Sequence[str] = (), conditions: Sequence[Expr] = ()) -> str:
-        """The function in a programming language.
+        """Write the function in a programming language.
 
         Its comments name the outputs by `labels`, and say which `conditions` must not vanish.
         """

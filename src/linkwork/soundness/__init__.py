@@ -46,7 +46,7 @@ FARTHEST_GYRATION = 100.0
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def look_at(model: Model, values: Mapping[Expr, float] | None = None, formulas: Formulas | None = None) -> Checks:
-    """What there is to say about a sound model; ModelError with every fault if there is any.
+    """Find what there is to say about a sound model; ModelError with every fault if there is any.
 
     `values` are those of its parameters, if their symbols are known already, and `formulas` what must be finite.
     """
@@ -62,7 +62,7 @@ def look_at(model: Model, values: Mapping[Expr, float] | None = None, formulas: 
 
 
 def name_faults(model: Model) -> Iterator[ModelError]:
-    """Every name is that of one element, and elements are of bodies of the model: equations go by names."""
+    """Find names that stand for several elements, and elements whose bodies are not in the model."""
     bodies = [model.ground.name, *(body.name for body in model.bodies)]
     kinds: dict[str, Any] = {kind: getattr(model, kind) for kind in ("joints", "drivers", "forces", "actuators")}
     named = {"bodies": bodies, **{kind: [element.name for element in kinds[kind]] for kind in kinds}}
@@ -85,7 +85,7 @@ def name_faults(model: Model) -> Iterator[ModelError]:
 
 
 def sound(model: Model) -> Model:
-    """The model; ModelError with every fault if there is any."""
+    """Return the model; ModelError with every fault if there is any."""
     return look_at(model).model
 
 
@@ -105,11 +105,11 @@ class Unusual:
     structure: tuple[Note, ...]
 
     def changed(self, part: Checks) -> Unusual:
-        """The same with other values of these bodies."""
+        """Return the same with other values of these bodies."""
         return Unusual({**self.bodies, **part.notes_on_bodies()}, self.structure)
 
     def told(self, model: Model) -> tuple[Note, ...]:
-        """All notes on the model, in its order, each once."""
+        """Return all notes on the model, in its order, each once."""
         return tuple(dict.fromkeys((*model.notes, *filter(None, self.bodies.values()), *self.structure)))
 
 
@@ -123,7 +123,7 @@ class Checks:
 
     @kept
     def numbers(self) -> dict[Expr, float]:
-        """Formulas that have been asked for, beside the parameters."""
+        """Return formulas that have been asked for, beside the parameters."""
         return {**self.values}
 
     def value(self, x: Expr | float) -> float:
@@ -137,7 +137,7 @@ class Checks:
         return not any(node.op == "symbol" and node not in self.values for node in ordered([as_expr(x)]))
 
     def undefined(self, formulas: Formulas) -> Iterator[ModelError]:
-        """Numbers and formulas without a finite value."""
+        """Return numbers and formulas without a finite value."""
         self.numbers.update(formulas.evaluate(self.values.values()))
         for x, path in formulas.paths.items():
             if not math.isfinite(value := self.value(x)):
@@ -169,7 +169,7 @@ class Checks:
             yield from stated_faults(self.model.stated, self.model.parameters)
 
     def affine(self, joint: VelocityConstraint) -> Iterator[ModelError]:
-        """A constraint of velocities contains some, and none times another."""
+        """Find a constraint of velocities that has none, or that multiplies one by another."""
         speeds = {x: unit for body in self.model.bodies for x, unit in measures_of(body) if unit.endswith("/s")}
         stated, path = formulas_of(self.model.inputs, self.model.outputs), f"joints.{joint.name}.formula"
         if find_loop(stated):  # which is a fault of its own
@@ -293,7 +293,7 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
 
 
 def _sample(f: Expr, given: Iterable[tuple[Expr, float]], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A function of time at many times."""
+    """Return a function of time at many times."""
     with np.errstate(all="ignore"):
         (values,) = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())
     return np.broadcast_to(np.asarray(values, dtype=float), t.shape)
@@ -321,7 +321,7 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
 
 
 def _switch(node: Expr) -> Expr | None:
-    """The expression at whose zeros an operation may jump or bend, poles and turning points of roots included."""
+    """Find expression at whose zeros an operation may jump or bend, poles and turning points of roots included."""
     if node.op == "div":
         return node.args[1]
     if node.op in ("asin", "acos", "sqrt", "pow"):  # where the argument turns back, as in asin(sin(t))

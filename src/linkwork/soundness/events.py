@@ -17,7 +17,7 @@ NOTHING: tuple[object, ...] = (None, {}, ())
 
 
 def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterator[ModelError]:
-    """What is wrong with the events; `value` is that of a formula of parameters."""
+    """Find what is wrong with the events; `value` evaluates a formula of parameters."""
     if not model.events:
         return
     measured = {str(known.value): unit for body in model.bodies for known, unit in measures_of(body)}
@@ -87,7 +87,7 @@ def _wrong_shapes(event: Any, path: str) -> Iterator[ModelError]:
 
 
 def _idle(model: Model, event: Event, path: str) -> Iterator[ModelError]:
-    """What could never happen, or would change nothing."""
+    """Find what could never happen, or would change nothing."""
     if not any(node.op == "symbol" and node.value not in model.parameters for node in ordered([event.when])):
         message = "'when' does not change with time or with the motion"
         yield ModelError(message, "constant-event", path=f"{path}.when")

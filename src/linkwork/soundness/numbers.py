@@ -27,7 +27,7 @@ class Formulas:
 
 
 def numbers_in(model: Model, parameters: Container[Expr]) -> dict[Expr | float, str]:
-    """Numbers and formulas of the parameters alone, with the first place of each in the elements of a model."""
+    """Return numbers and formulas of the parameters alone, with the first place of each in the elements of a model."""
     found: dict[Expr | float, str] = {}
     for path, x in _all_numbers(model):
         found.setdefault(x, path)
@@ -47,7 +47,7 @@ def _all_numbers(model: Model) -> Iterator[tuple[str, Expr | float]]:
 
 
 def formulas_in(model: Model, kinds: Iterable[str]) -> Iterator[tuple[str, Expr]]:
-    """The formulas in elements of these kinds, with their places."""
+    """Return the formulas in elements of these kinds, with their places."""
     for kind in kinds:
         for element in getattr(model, kind):
             yield from ((at, x) for at, x in _of_fields(element, f"{kind}.{element.name}") if isinstance(x, Expr))

@@ -25,7 +25,7 @@ class Inertia(NamedTuple):
 
 
 def repair_inertias(model: Model) -> dict[str, Inertia]:
-    """By the names of bodies whose inertia no mass distribution has, the nearest one that has.
+    """Find the nearest possible inertia of each body whose inertia no mass distribution has.
 
     J = V diag(p_2 + p_3, p_3 + p_1, p_1 + p_2) V^T with the principal axes V of the inertia given and second moments
     p >= 0 for which the difference of the two matrices is least.

@@ -18,7 +18,7 @@ LOOSEN = "put a state of first order between them, or sample the input: every: 1
 
 
 def signal_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterator[ModelError]:
-    """What is wrong with inputs, outputs and states; `value` is that of a formula of parameters."""
+    """Find what is wrong with inputs, outputs and states; `value` evaluates a formula of parameters."""
     if not model.signals:
         return
     results = {*result_names(model.bodies, model.joints, model.drivers, model.acting)}
@@ -51,7 +51,7 @@ def signal_faults(model: Model, value: Callable[[Expr | float], float]) -> Itera
 
 
 def loop_faults(model: Model, results: set[str]) -> Iterator[ModelError]:
-    """Formulas that need themselves: by each other, or by accelerations and reactions, which need forces."""
+    """Return formulas that need themselves: by each other, or by accelerations and reactions, which need forces."""
     stated = formulas_of(model.inputs, model.outputs)
     if loop := find_loop(stated):
         kind, name = ("outputs", loop[0][len(OUTPUT) :]) if loop[0].startswith(OUTPUT) else ("inputs", loop[0])

@@ -54,7 +54,7 @@ def _faults_of_names(names: Sequence[str], parameters: Mapping[str, float]) -> I
 
 
 def _faults_of_expressions(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
-    """What depends on what it must not, and an M that is not symmetric."""
+    """Find what depends on what it must not, and an M that is not symmetric."""
     known = {TIME, *stated.q, *map(symbol, parameters)}
     for place, expr, of_velocities in stated.expressions():
         used = {node for node in ordered([expr]) if node.op == "symbol"}
@@ -72,7 +72,7 @@ def _faults_of_expressions(stated: Stated, parameters: Mapping[str, float]) -> I
 
 
 def _faults_of_masses(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
-    """What M is at the start."""
+    """Find what M is at the start."""
     n = len(stated.kinds)
     given = {symbol(name): value for name, value in parameters.items()}
     start = dict(zip(stated.q, evaluate([as_expr(stated.start[name]) for name in stated.kinds], given), strict=True))

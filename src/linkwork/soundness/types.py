@@ -21,7 +21,7 @@ FORMS = ("choice", "freedom", "name", "names")  # of quantities that are texts
 
 @cache
 def text_fields(cls: type) -> frozenset[str]:
-    """The fields of an element that hold texts, by their annotations."""
+    """Return the fields of an element that hold texts, by their annotations."""
     hints = get_type_hints(cls, include_extras=True)
     stated = {
         name: [x.form for x in getattr(hint, "__metadata__", ()) if isinstance(x, Quantity)]

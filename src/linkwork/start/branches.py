@@ -90,7 +90,7 @@ def _accelerations(place: Place) -> Array:
 
 
 def _find_departure(place: Place) -> float:
-    """The time at which drivers that start from rest have moved by more than rounding, to a factor of two."""
+    """Find the time at which drivers that start from rest have moved by more than rounding, to a factor of two."""
     still = replace(place, v=0.0 * place.v)
     for part in 2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS):
         later = replace(still, t=place.t + part)
@@ -100,7 +100,7 @@ def _find_departure(place: Place) -> float:
 
 
 def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> list[Array]:
-    """The velocities v + s along with u . gamma = 0, a quadratic equation in s; of several u, the largest is taken."""
+    """Find velocities v + s along with u . gamma = 0, a quadratic equation in s; of several u, the largest is taken."""
     at = [contradiction(v + s * along) for s in (-1.0, 0.0, 1.0)]
     k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
     c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])
@@ -110,7 +110,7 @@ def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> l
 
 
 def leave_singular(place: Place) -> Place:
-    """The place, or a closed one near it where more rows are independent, if this one is singular."""
+    """Return the place, or a closed one near it where more rows are independent, if this one is singular."""
     rank = place.rank.rank
     if rank == len(place.Psi):
         return place

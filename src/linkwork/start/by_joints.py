@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 
 
 def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
-    """The mechanism in joint coordinates, or in its own if it states its equations."""
+    """Return the mechanism in joint coordinates, or in its own if it states its equations."""
     return prepare(model, Coordinates("joint" if model.stated is None else None, cut))
 
 
 def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
-    """What start values and rates may be called, of joints and of bodies, and what kind each is."""
+    """Find what start values and rates may be called, of joints and of bodies, and what kind each is."""
     owners = (e,) if e.chart.body is None else (e, e.chart.body)
     return (
         {c.name: c.kind for x in owners for c in x.coordinates if not isinstance(c, CountedAngle)},
@@ -39,7 +39,7 @@ def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def place_stated(model: Model) -> Model:
-    """The model from the start that its settings state; ModelError where its joints have no such coordinate."""
+    """Return the model from the start that its settings state; ModelError where its joints have no such coordinate."""
     settings = model.simulation
     bare = replace(model, simulation=replace(settings, start={}, rate={}))
     parameters = {symbol(name): value for name, value in model.parameters.items()}
@@ -62,7 +62,7 @@ def place_stated(model: Model) -> Model:
 
 
 def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
-    """The model from a start with these coordinates and rates, of joints ("A") or of bodies ("crank.phi").
+    """Return the model from a start with these coordinates and rates, of joints ("A") or of bodies ("crank.phi").
 
     They hold exactly; all others follow as far as the joints need it, rates of coordinates in q only if they must. The
     joints that have coordinates are those of the tree.
@@ -75,7 +75,7 @@ def place_joints(model: Model, q: Mapping[str, float], v: Mapping[str, float]) -
 
 
 def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: Sequence[str]) -> Model:
-    """With other positions, or else velocities; in the coordinates of bodies where these alone are named."""
+    """Place other positions, or else velocities; in the coordinates of bodies where these alone are named."""
     given = prepare_joints(model).place()
     body = given.equations.chart.body
     if body is not None and {*q, *v, *keep} <= {*body.q_names, *body.v_names}:
@@ -99,7 +99,7 @@ def _place(model: Model, q: Mapping[str, float], v: Mapping[str, float], keep: S
 
 
 def _angles(model: Model, place: Place) -> dict[str, float]:
-    """The angles of the joints that have them as coordinates, with their turns ("A.angle")."""
+    """Return the angles of the joints that have them as coordinates, with their turns ("A.angle")."""
     found = dict(zip(place.equations.q_names, place.q.tolist(), strict=True))
     named = [
         (j.name, f, c)

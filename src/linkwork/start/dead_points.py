@@ -17,7 +17,7 @@ def check_open(e: Equations) -> None:
 
 
 def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
-    """A dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
+    """Find a dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
     e = place.equations
     margins = evaluate([dyad.margin for dyad in e.chart.dyads], place.values)
     return next((dyad for dyad, x in zip(e.chart.dyads, margins, strict=True) if not x > within * DEAD), None)

@@ -61,7 +61,7 @@ class Shared(NamedTuple):
 
 
 def share_freedoms(place: Place, of_driver: NDArray[np.bool_]) -> Shared:
-    """How some rows of Psi_q take the freedoms that the others leave."""
+    """Return how some rows of Psi_q take the freedoms that the others leave."""
     J, root = place.scaled_jacobian("unit")
     lengths = row_sizes(J)
     Z = null_space(J[~of_driver]).T
@@ -72,7 +72,7 @@ def share_freedoms(place: Place, of_driver: NDArray[np.bool_]) -> Shared:
 
 
 def explain_singular_start(place: Place) -> ModelError:
-    """The error for a mechanism that starts where its constraints lose rank."""
+    """Return the error for a mechanism that starts where its constraints lose rank."""
     rank = place.rank
     J, root = place.scaled_jacobian("unit")
     loose = root @ null_space(J).T
@@ -126,7 +126,7 @@ def describe_motions(equations: Equations, basis: Array) -> list[str]:
 
 
 def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
-    """The velocity of one body in words."""
+    """Describe the velocity of one body in words."""
     shifts = [k for k in columns if not equations.turning[k]]
     words = []
     if v[shifts].any():
@@ -141,7 +141,7 @@ def _describe(equations: Equations, v: Array, columns: Sequence[int]) -> str:
 
 
 def _check_connected(model: Model) -> None:
-    """Every body hangs together with the ground, by joints or by drivers."""
+    """Check that every body hangs together with the ground, by joints or by drivers."""
     if apart := model.not_connected:
         raise ModelError(
             f"nothing connects {quoted(apart)} to the ground, so no driver determines its position",
@@ -153,12 +153,12 @@ def _check_connected(model: Model) -> None:
 
 
 def select_rows(e: Equations, chosen: NDArray[np.bool_]) -> Equations:
-    """The equations with some of their constraints."""
+    """Return the equations with some of their constraints."""
     return e.with_rows(np.flatnonzero(chosen).tolist())
 
 
 def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: Array) -> bool:
-    """Whether the mechanism, its drivers held where they are, can really be moved in this direction.
+    """Tell whether the mechanism, its drivers held where they are, can really be moved in this direction.
 
     In a singular position the direction is one of first order only, and closing the joints leads back.
     """
@@ -177,7 +177,7 @@ def _moves(e: Equations, place: Place, of_driver: NDArray[np.bool_], direction: 
 
 
 def _involved(model: Model, vectors: Array) -> list[str]:
-    """The drivers with a notable component in one of the vectors."""
+    """Return the drivers with a notable component in one of the vectors."""
     if not vectors.size:
         return []
     parts = np.max(np.abs(vectors), axis=1)

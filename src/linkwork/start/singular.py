@@ -29,7 +29,7 @@ class Passed(NamedTuple):
 
 
 def name_elements(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
-    """The joints and drivers whose rows take part, those that do most first."""
+    """Return the joints and drivers whose rows take part, those that do most first."""
     parts: dict[str, float] = {}
     for row, x in zip(rows, np.abs(involvement), strict=True):
         parts[row.element] = max(parts.get(row.element, 0.0), float(x))
@@ -44,7 +44,7 @@ def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[Singu
 
 
 def note_singular(singular: Sequence[SingularPosition], is_driven: bool, unkept_by: str = "") -> Iterator[Note]:
-    """Notes on singular positions; `unkept_by` is a stabilization that does not hold the motion in its branch."""
+    """Find notes on singular positions; `unkept_by` is a stabilization that does not hold the motion in its branch."""
     for x in singular[:MOST_TOLD]:
         yield Note("singular-position", t=x.t, joints=[*x.joints], is_driven=is_driven, unkept_by=unkept_by)
     if len(singular) > MOST_TOLD:

@@ -90,7 +90,7 @@ def complete(
     values: Mapping[Expr, float] | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> list[Case]:
-    """All cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
+    """Return all cases of F(t, x, x', ...) = 0 that do not contradict themselves, those with most freedom first.
 
     Pivots of parameters alone are taken at their `values`; those of other parameters make cases too. Cases whose
     equations become too long to be divided by each other, and those after too many, come last, with what is `left`.
@@ -111,7 +111,7 @@ def complete(
 
 
 def _with_angles(case: Case, x: tuple[Expr, ...], points: Mapping[Expr, Expr], forms: _Forms) -> Case:
-    """The case without the points of angles on their circles: a point that is solved for is a constraint.
+    """Return the case without the points of angles on their circles: a point that is solved for is a constraint.
 
     That c and s are the cosine and sine of an angle, and not of another, takes one value from each circle. Its equation
     c^2 + s^2 = 1 says nothing of an angle, however other constraints have changed it.
@@ -220,7 +220,7 @@ class _Completion:
         )
 
     def open_case(self, state: _State) -> Case:
-        """A case as far as it was worked out."""
+        """Return a case as far as it was worked out."""
         moving = {leader: right for leader, right in state.solved.items() if derivatives_in([leader], self.unknowns)}
         known, left = (*state.nonzero,), (*state.todo,)
         return Case(self.unknowns, moving, (*state.kept,), known, (), 0, self.numbers, left)
@@ -237,11 +237,11 @@ class _Completion:
         return not linear, self.leader(self.tidy(state, pivot)) is not None, -below, -place
 
     def height(self, j: int, order: int) -> tuple[int, int]:
-        """By which derivatives are ranked, the highest first."""
+        """Return the key by which derivatives are ranked, the highest first."""
         return self.highest.get(j, 0) - order, self.order.get(j, j)
 
     def own_leaders(self, F: Sequence[Expr]) -> dict[int, int]:
-        """The order of the unknowns: those first that lead one constraint alone, and those of the others then.
+        """Return the order of the unknowns: those first that lead one constraint alone, and those of the others then.
 
         So each link of a chain has its own leaders, and no constraint is solved by way of another's.
         """
@@ -261,7 +261,7 @@ class _Completion:
         return jacobian([own], [by]).get((0, 0), ZERO)
 
     def leader(self, own: Expr) -> Expr | None:
-        """The highest derivative on which an expression truly depends."""
+        """Return the highest derivative on which an expression truly depends."""
         occurring = derivatives_in([own], self.x)
         for name in sorted(occurring, key=lambda s: self.height(*occurring[s])):
             if not self.is_zero(self.slope(own, name)):
@@ -269,7 +269,7 @@ class _Completion:
         return None
 
     def reduce(self, state: _State, own: Expr) -> Expr:
-        """The expression with all derivatives replaced that the solved equations give."""
+        """Return the expression with all derivatives replaced that the solved equations give."""
         while True:
             known = {derivatives_in([leader], self.x)[leader]: right for leader, right in state.solved.items()}
             changes = {}
@@ -285,7 +285,7 @@ class _Completion:
             (own,) = substitute([own], changes)
 
     def vanishes(self, state: _State, own: Expr) -> bool:
-        """Whether a reduced expression is zero wherever the constraints that are kept hold."""
+        """Tell whether a reduced expression is zero wherever the constraints that are kept hold."""
         if self.is_zero(own):
             return True
         if not state.kept:
@@ -331,7 +331,7 @@ class _Completion:
         return p
 
     def known(self, state: _State) -> list[Expr]:
-        """What does not vanish in a case, and the squares of it by way of the constraints."""
+        """Find what does not vanish in a case, and the squares of it by way of the constraints."""
         found = [*state.nonzero]
         for own in (self.reduce(state, own) for own in state.nonzero):
             square = own * own
@@ -341,7 +341,7 @@ class _Completion:
         return found
 
     def value(self, own: Expr) -> float | Fraction | None:
-        """The number that an expression of parameters alone has, exactly where it can be; None of any other."""
+        """Return the number that an expression of parameters alone has, exactly where it can be; None of any other."""
         needed = [node for node in ordered([own]) if node.op == "symbol"]
         if any(node not in self.values for node in needed):
             return None
@@ -407,7 +407,7 @@ class _Completion:
         return branches
 
     def is_lower(self, own: Expr, other: Expr, leader: Expr) -> bool:
-        """Whether the degree in the leading derivative is below that of another."""
+        """Tell whether the degree in the leading derivative is below that of another."""
         p, q = self.coefficients(own, leader), self.coefficients(other, leader)
         return p is not None and q is not None and len(p) < len(q)
 
@@ -426,7 +426,7 @@ class _Completion:
         return [branch]
 
     def divide(self, own: Expr, other: Expr) -> Expr:
-        """What division by a constraint leaves, as polynomials in its leading derivative, up to its pivot."""
+        """Find what division by a constraint leaves, as polynomials in its leading derivative, up to its pivot."""
         leader = self.leader(other)
         assert leader is not None
         if self.is_zero(self.slope(own, leader)):
@@ -445,7 +445,7 @@ class _Completion:
         return total
 
     def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
-        """Of a polynomial in the leading derivative, lowest first; None of anything else, or of what is too long."""
+        """Find coefficients of a polynomial in the leading derivative, lowest first; None of other or too long ones."""
         try:
             p = self.forms.rational(own).above
         except TooLong:
@@ -465,7 +465,7 @@ def _place_of(case: Case) -> tuple[bool, int, int]:
 
 
 def _conditions(state: _State, stated: Sequence[Expr], found: Sequence[_State], forms: _Forms) -> tuple[Expr, ...]:
-    """What sets a case apart: the sides of splits of which others exist too, and what is stated of parameters."""
+    """Find what sets a case apart: the sides of splits of which others exist too, and what is stated of parameters."""
     apart = [k for k, own in state.sides.items() if any(other.sides.get(k, own) is not own for other in found)]
     zero = [own for k in apart if (own := state.sides[k]) is not None]
     return (*zero, *(own for own in stated if not any(forms.same(own, other) for other in zero)))
@@ -481,7 +481,7 @@ class _Forms:
         return rational(own, self.found)
 
     def normal(self, own: Expr) -> Expr:
-        """The expression as a quotient of polynomials, where that is short."""
+        """Return the expression as a quotient of polynomials, where that is short."""
         try:
             found = self.rational(own)
         except TooLong:
@@ -497,7 +497,7 @@ class _Forms:
             return True
 
     def whole(self, own: Expr) -> Expr:
-        """What vanishes where the expression does: a polynomial of whole coefficients, where that is short."""
+        """Find what vanishes where the expression does: a polynomial of whole coefficients, where that is short."""
         try:
             above = self.rational(own).above
         except TooLong:
@@ -505,14 +505,14 @@ class _Forms:
         return expression(above.scale(1 / _content(above))) if above else ZERO
 
     def same(self, a: Expr, b: Expr) -> bool:
-        """Whether two expressions differ by a constant factor."""
+        """Tell whether two expressions differ by a constant factor."""
         try:
             return self.rational(a / b).constant is not None
         except (TooLong, ZeroDivisionError):
             return False
 
     def divided(self, p: Polynomial, known: Sequence[Expr]) -> Polynomial:
-        """A polynomial without the factors that are known, as often as they divide it."""
+        """Return a polynomial without the factors that are known, as often as they divide it."""
         for own in known:
             try:
                 factor = self.rational(own).above
@@ -524,7 +524,7 @@ class _Forms:
 
 
 def _content(p: Polynomial) -> Fraction:
-    """The number by which the coefficients become whole, without a common factor."""
+    """Return the number by which the coefficients become whole, without a common factor."""
     numbers = p.terms.values()
     return Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
 

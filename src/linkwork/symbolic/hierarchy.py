@@ -25,7 +25,7 @@ def size_of(*exprs: Expr) -> int:
 
 
 def _is_larger(expr: Expr, largest: int) -> bool:
-    """Whether `size_of` exceeds this; counted no further."""
+    """Tell whether `size_of` exceeds this; counted no further."""
     waiting, size = [expr], 0
     while waiting and size <= largest:
         args = waiting.pop().args
@@ -43,7 +43,7 @@ def _sizes(exprs: Sequence[Expr], known: Mapping[Expr, int]) -> list[int]:
 
 
 def unused_letter(exprs: Iterable[Expr]) -> str:
-    """W, or several, with which no numbered symbol of the expressions begins."""
+    """Return W, or several, with which no numbered symbol of the expressions begins."""
     letter = "W"
     names = [str(node.value) for node in ordered(exprs) if node.op == "symbol"]
     while any(_is_numbered(name, letter) for name in names):
@@ -77,7 +77,7 @@ class Hierarchy:
         return len(self._definitions)
 
     def veil(self, expr: Expr, largest: int | None = None) -> Expr:
-        """A symbol in the place of the expression, or the expression itself if it is not larger than `largest`.
+        """Return a symbol in the place of the expression, or the expression itself if it is not larger than `largest`.
 
         The same expression always has the same symbol, and its negative the negative symbol.
         """
@@ -98,7 +98,7 @@ class Hierarchy:
         return self._symbols[expr]
 
     def fold(self, exprs: Iterable[Expr]) -> list[Expr]:
-        """The expressions, those longer than LONGEST with all their larger parts veiled, from the inside out.
+        """Return the expressions, those longer than LONGEST with all their larger parts veiled, from the inside out.
 
         Of an operation on two parts, at most 2 `largest` symbols are then written.
         """
@@ -110,12 +110,12 @@ class Hierarchy:
         return [folded.get(expr, expr) for expr in exprs]
 
     def _operate(self, f: Callable[..., Expr], *parts: Any) -> Expr:
-        """An operation on veiled parts; comparisons stay where they decide, and tables are no expressions."""
+        """Return an operation on veiled parts; comparisons stay where they decide, and tables are no expressions."""
         plain = (not isinstance(x, Expr) or x.op in ("lt", "le") for x in parts)
         return f(*(x if stays else self.veil(x) for x, stays in zip(parts, plain, strict=True)))
 
     def unveil(self, exprs: Iterable[Expr], depth: int | None = None) -> list[Expr]:
-        """The expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""
+        """Find expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""
         exprs = list(exprs)
         if depth is None or depth >= self.last_used:
             return [*map(Memory(self, GRAPH, constant, lambda symbol: symbol), exprs)]
@@ -126,7 +126,7 @@ class Hierarchy:
         return exprs
 
     def exceeds(self, largest: int, exprs: Iterable[Expr], depth: int) -> bool:
-        """Whether one of `lines`, unveiled so deep, has more symbols and numbers than `largest`."""
+        """Tell whether one of `lines`, unveiled so deep, has more symbols and numbers than `largest`."""
         asked, sizes = [*self._definitions.values(), *exprs], dict.fromkeys(self._definitions, 1)
         for _ in range(depth + 1):
             before, found = sizes, _sizes(asked, sizes)
@@ -146,7 +146,7 @@ class Hierarchy:
         return [(made, definition) for made, definition in definitions.items() if made in needed], shown
 
     def sequence(self, name: str, inputs: Sequence[Expr], outputs: Iterable[Expr]) -> ComputationSequence:
-        """The outputs as a sequence of the inputs alone."""
+        """Return the outputs as a sequence of the inputs alone."""
         return ComputationSequence(name, tuple(inputs), tuple(self.unveil(outputs)))
 
 

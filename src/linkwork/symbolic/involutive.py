@@ -69,19 +69,19 @@ class InvolutiveForm:
         return tuple(rate_of(x, k) for x, d in zip(self.x, self.structure.d, strict=True) for k in range(d))
 
     def solve(self, pivoting: str = "sparse", largest: int = 1) -> tuple[LU, tuple[Expr, ...]]:
-        """r by LU, in the symbols of the factors' hierarchy, where what is larger than `largest` is veiled."""
+        """Return r by LU, in the symbols of the factors' hierarchy, where what is larger than `largest` is veiled."""
         W = Hierarchy(unused_letter([*self.A.values(), *self.b]), largest)
         factors = lu(self.A, len(self.x), pivoting=pivoting, hierarchy=W)
         return factors, tuple(factors.solve(self.b))
 
     def sequence(self, parameters: Sequence[Expr] = (), name: str = "leading") -> ComputationSequence:
-        """r as a function of time, the state and parameters."""
+        """Return r as a function of time, the state and parameters."""
         factors, r = self.solve()
         return factors.hierarchy.sequence(name, (TIME, *self.state, *parameters), r)
 
 
 def involutive_form(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> InvolutiveForm:
-    """F(t, x, x', ...) = 0 in implicit reduced involutive form; derivatives are the symbols that `rate_of` gives.
+    """Find F(t, x, x', ...) = 0 in implicit reduced involutive form; derivatives are the symbols that `rate_of` gives.
 
     ModelError where the equations are not linear in their leading derivatives, or where no combination of them shows
     what their pattern hides.
@@ -118,7 +118,7 @@ def differentiate(F: Sequence[Expr], x: Sequence[Expr]) -> list[Expr]:
 
 
 def _combine(F: Sequence[Expr], x: Sequence[Expr], found: Structure, names: Sequence[str]) -> tuple[int, Expr]:
-    """Which equation is to be replaced by which, so that the next analysis sees what this one did not."""
+    """Tell which equation is to be replaced by which, so that the next analysis sees what this one did not."""
     zero, c = Signature(), found.c
     J = system_jacobian(F, x, c, found.d)
     for dependent in found.dependent:
@@ -142,7 +142,7 @@ def _combine(F: Sequence[Expr], x: Sequence[Expr], found: Structure, names: Sequ
 
 
 def _dependence(J: Entries, size: int, dependent: int) -> dict[int, Expr]:
-    """u with u^T J = 0 and u = 1 at the dependent equation, by the equations and unknowns that have pivots."""
+    """Return u with u^T J = 0 and u = 1 at the dependent equation, by the equations and unknowns that have pivots."""
     factors = lu(J, size)
     rows, columns = factors.rows, factors.columns[: factors.rank]
     A = {(columns.index(j), rows.index(i)): own for (i, j), own in J.items() if i in rows and j in columns}

@@ -56,7 +56,7 @@ class LU:
         return [self.U[k, k] for k in range(self.rank)]
 
     def solve(self, right: Sequence[Expr]) -> list[Expr]:
-        """x with A x = right, both in the symbols of the hierarchy, W1 in `right` too; A must be of full rank."""
+        """Find x with A x = right, both in the symbols of the hierarchy, W1 in `right` too; A must be of full rank."""
         if self.rank < self.size:
             raise UsageError(
                 f"the matrix has rank {self.rank} of {self.size}; nothing can be solved", "singular-matrix"
@@ -111,7 +111,7 @@ def lu(
     samples: Sequence[Mapping[Expr, float]] = (),
     least: float = AGREEMENT,
 ) -> LU:
-    """The factors of a size x size matrix.
+    """Return the factors of a size x size matrix.
 
     `pivoting` is the row of each pivot, or how it is chosen: "sparse" takes rows and columns in one order for least
     fill-in, those without a diagonal late; "first" the first entry that is not zero, "smallest" the smallest
@@ -237,7 +237,7 @@ class _Elimination:
             self.largest[j] = max(self.largest[j], self.values(self.matrix[i][j]))
 
     def choose(self) -> Entry | None:
-        """The place of the next pivot; a column without one waits."""
+        """Choose the place of the next pivot; a column without one waits."""
         open_columns = [j for j in self.columns if self.holders[j]]
         places = [(i, j) for j in (open_columns if self.free else open_columns[:1]) for i in self.holders[j]]
         return min(places, key=lambda place: self._rank(*place), default=None)
@@ -255,7 +255,7 @@ class _Elimination:
         return vanishes, not preferred, -value, j, i
 
     def take(self, row: int, column: int) -> tuple[dict[int, Expr], dict[int, Expr]]:
-        """The row of the pivot and the other entries of its column, which are no longer part of what is left."""
+        """Return the row of the pivot and the other entries of its column, which are no longer part of what is left."""
         upper = self.matrix[row]
         for j in upper:
             self.holders[j].discard(row)
@@ -268,7 +268,7 @@ class _Elimination:
 
 
 def _at_samples(hierarchy: Hierarchy, samples: Sequence[Mapping[Expr, float]]) -> Callable[[Expr], float]:
-    """The least size of an expression at the samples, or at random points."""
+    """Return the least size of an expression at the samples, or at random points."""
     random = Random(0)
 
     def sampled(symbol: Expr) -> NDArray[np.float64]:
@@ -287,7 +287,7 @@ def _at_samples(hierarchy: Hierarchy, samples: Sequence[Mapping[Expr, float]]) -
 
 
 def _sign(permutation: Sequence[int]) -> int:
-    """1 if it is made of an even number of exchanges, else -1."""
+    """Return 1 if it is made of an even number of exchanges, else -1."""
     sign, seen = 1, set()
     for start in permutation:
         length, k = 0, start

@@ -11,7 +11,7 @@ Coefficients = list[int]
 
 
 def zero_of(f: Coefficients, random: Random) -> int | None:
-    """A zero of f in the field, any of them; None where there is none, or where f is a number.
+    """Return a zero of f in the field, any of them; None where there is none, or where f is a number.
 
     The linear factors of f are those it shares with x^P - x; half of them, by chance, are shared with
     (x + r)^((P - 1)/2) - 1 [cantor1981].
@@ -62,7 +62,7 @@ def _power(a: Coefficients, n: int, modulus: Coefficients) -> Coefficients:
 
 
 def _common(a: Coefficients, b: Coefficients) -> Coefficients:
-    """The greatest common divisor."""
+    """Return the greatest common divisor."""
     while b:
         a, b = b, _remainder(a, b)
     return a

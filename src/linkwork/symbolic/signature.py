@@ -43,12 +43,12 @@ PLACES = 256  # at which zeros with roots are confirmed
 
 
 def decimal(value: float) -> Fraction:
-    """The shortest decimal number that is read as this one."""
+    """Return the shortest decimal number that is read as this one."""
     return Fraction(repr(float(value)))
 
 
 def residue(value: float) -> int:
-    """The decimal number in the field."""
+    """Return the decimal number in the field."""
     numerator, denominator = decimal(value).as_integer_ratio()
     return numerator * pow(denominator, -1, P) % P
 
@@ -83,7 +83,7 @@ def _turned(a: Turn, b: Turn) -> Turn:
 
 
 def _has_steps(factor: Fraction) -> bool:
-    """Whether a multiple of an angle is a whole one of the angle divided by FINEST and a small odd number."""
+    """Tell whether a multiple of an angle is a whole one of the angle divided by FINEST and a small odd number."""
     steps = factor * FINEST
     return steps.denominator % 2 == 1 and steps.denominator <= LARGEST_ODD and abs(steps.numerator) <= MOST_TURNS
 
@@ -95,7 +95,7 @@ def _steps(factor: Fraction) -> int:
 
 
 def _coefficient(node: Expr) -> Fraction:
-    """The number by which a product of few factors is multiplied: 2 of 2 x y."""
+    """Return the number by which a product of few factors is multiplied: 2 of 2 x y."""
     number, waiting = Fraction(1), [(node, 1)]
     for factor, power in waiting:
         if factor.is_constant and factor.number:
@@ -115,7 +115,7 @@ def _times(z: Turn, n: int) -> Turn:
 
 
 def angles(expr: Expr, definitions: Mapping[Expr, Expr]) -> dict[Expr | None, Fraction]:
-    """The angle as a sum of multiples of parts; the key None stands for a number."""
+    """Return the angle as a sum of multiples of parts; the key None stands for a number."""
     terms: dict[Expr | None, Fraction] = {}
     waiting = [(expr, Fraction(1))]
     while waiting:
@@ -154,7 +154,7 @@ class _Point(Memory):
         super().__init__(hierarchy, table, residue, lambda symbol: self._draw("symbol", symbol.value))
 
     def _draw(self, *key: object) -> int | None:
-        """A random number, the same for the same key."""
+        """Draw a random number, the same for the same key."""
         if None in key:
             return None
         if key not in self._drawn:
@@ -162,7 +162,7 @@ class _Point(Memory):
         return self._drawn[key]
 
     def _turn(self, angle: Expr) -> Turn | None:
-        """(cos, sin) of an angle."""
+        """Return (cos, sin) of an angle."""
         turn = (1, 0)
         for part, factor in angles(angle, self.hierarchy.definitions).items():
             if part is None:
@@ -184,7 +184,7 @@ class _Point(Memory):
         return turn
 
     def _random_turn(self) -> Turn:
-        """((1 - u^2) / (1 + u^2), 2 u / (1 + u^2)); -1 is not a square, so that no denominator vanishes."""
+        """Return ((1 - u^2) / (1 + u^2), 2 u / (1 + u^2)); -1 is not a square, so that no denominator vanishes."""
         u = self.random.randrange(1, P)
         below = pow(1 + u * u, -1, P)
         return (1 - u * u) * below % P, 2 * u * below % P
@@ -220,7 +220,7 @@ class _Places(Memory):
         super().__init__(hierarchy, table, lambda value: (np.float64(value), 4 * EPSILON * abs(value)), drawn)
 
     def confirm(self, expr: Expr) -> bool:
-        """Whether the value is zero but for rounding wherever there is one."""
+        """Tell whether the value is zero but for rounding wherever there is one."""
         with np.errstate(all="ignore"):
             value, error = self(expr)
         told = np.isfinite(value) & np.isfinite(error)
@@ -251,7 +251,7 @@ class Signature:
         self._has_root = Memory(self._hierarchy, having, lambda _: False, lambda _: False)
 
     def is_zero(self, expr: Expr) -> bool:
-        """Whether the value is zero at as many points as needed that say something, of those that are tried."""
+        """Tell whether the value is zero at as many points as needed that say something, of those that are tried."""
         zeros, needed = 0, POINTS_OF_VARIETY if self._on else POINTS
         for k in range(MOST_TRIED * needed):
             if k == len(self._points):
@@ -266,7 +266,7 @@ class Signature:
         return zeros > 0 and (not self._has_root(expr) or self._places.confirm(expr))
 
     def _point(self) -> _Point | None:
-        """A random point of the variety; None where a polynomial has no zero there, or something vanishes."""
+        """Return a random point of the variety; None where a polynomial has no zero there, or something vanishes."""
         point = _Point(self._hierarchy, self._random)
         for leader, coefficients in self._on:
             values = [point(own) for own in coefficients]

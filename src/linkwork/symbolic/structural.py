@@ -29,7 +29,7 @@ ABSENT = -(10**6)  # stands for -infinity in the assignment
 
 
 def rate_of(x: Expr, order: int = 1) -> Expr:
-    """The symbol of a derivative of x: x_d, x_dd, ..."""
+    """Return the symbol of a derivative of x: x_d, x_dd, ..."""
     return symbol(f"{x.value}_{'d' * order}") if order else x
 
 
@@ -61,7 +61,7 @@ class Structure:
 
 
 def analyse(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> Structure:
-    """The structure of F = 0 in the unknowns x, whose derivatives are the symbols that `rate_of` gives.
+    """Return the structure of F = 0 in the unknowns x, whose derivatives are the symbols that `rate_of` gives.
 
     ModelError where no transversal exists, so that some equations cannot determine as many unknowns; `names` are those
     of the equations.
@@ -106,7 +106,7 @@ def check_unknowns(x: Sequence[Expr]) -> None:
 
 
 def _taken_apart(s: Expr) -> tuple[str, int]:
-    """The name of which a symbol is a derivative, and its order."""
+    """Return the name of which a symbol is a derivative, and its order."""
     base, _, rate = str(s.value).rpartition("_")
     return (base, len(rate)) if {*rate} == {"d"} else (str(s.value), 0)
 
@@ -125,7 +125,7 @@ def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
 
 
 def derivatives_in(F: Sequence[Expr], x: Sequence[Expr]) -> dict[Expr, tuple[int, int]]:
-    """The symbols in F that are unknowns or derivatives of them, each with the number of its unknown and its order."""
+    """Find symbols in F that are unknowns or derivatives of them, each with the number of its unknown and its order."""
     own = {str(s.value): j for j, s in enumerate(x)}
     occurring: dict[Expr, tuple[int, int]] = {}
     for node in ordered(F):
@@ -151,7 +151,7 @@ def system_jacobian(
 
 
 def _deficient(occurs: NDArray[np.bool_], names: Sequence[str], unknowns: Sequence[str]) -> ModelError:
-    """The equations that hold fewer unknowns than there are of them, found from one that finds none for itself."""
+    """Find equations that hold fewer unknowns than there are of them, found from one that finds none for itself."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

@@ -44,7 +44,7 @@ def as_text(of: Beside) -> str:
 
 
 def remarks(of: Beside) -> list[str]:
-    """What was compared, in words."""
+    """Find what was compared, in words."""
     tables = list(dict.fromkeys(d.table for d in of.differences))
     counts = {d.table: len(d.t) for d in of.differences}
     rows = ", ".join(f"{name} ({counts[name]} times)" for name in tables)
@@ -80,7 +80,7 @@ def _rows_of(number: int) -> str:
 
 
 def as_csv(of: Beside) -> str:
-    """A row for every column of the tables, with all digits."""
+    """Return a row for every column of the tables, with all digits."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["table", "column", "quantity", "unit", *Spread._fields])
@@ -123,7 +123,7 @@ def figure(of: Beside) -> Figure:
 
 
 def _name(fig: Figure, axes: Sequence[Axes]) -> None:
-    """One legend of all owners, whichever of the axes they are drawn in."""
+    """Return one legend of all owners, whichever of the axes they are drawn in."""
     pairs = [pair for own in axes for pair in zip(*own.get_legend_handles_labels(), strict=True)]
     handles = {label: handle for handle, label in reversed(pairs)}
     labels = list(dict.fromkeys(label for _, label in pairs))
@@ -136,7 +136,7 @@ def _name(fig: Figure, axes: Sequence[Axes]) -> None:
 
 
 def write(of: Beside, path: str | Path) -> list[Path]:
-    """A picture, or a report with tables and picture: .html in one file, .md with an .svg beside it."""
+    """Write a picture, or a report with tables and picture: .html in one file, .md with an .svg beside it."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in PICTURES:
@@ -179,7 +179,7 @@ def _html(of: Beside, key: str) -> str:
 
 
 def _rows(of: Beside, key: str, parts: Sequence[str]) -> list[list[str]]:
-    """A row for all owners together, then one for each, in which it has any of these parts."""
+    """Return a row for all owners together, then one for each, in which it has any of these parts."""
     owners = [owner for owner in of.owners if any(of.spread(owner, part) for part in parts)]
     chosen: list[str | None] = [None, *owners] if len(owners) > 1 else [*owners]
     return [[owner or OVERALL, *(_shown(of.spread(owner, part), key) for part in parts)] for owner in chosen]

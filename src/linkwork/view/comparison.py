@@ -67,7 +67,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } td, th { text-ali
 
 
 def table(comparison: Comparison, columns: Sequence[int]) -> Table:
-    """Some columns, for a terminal; the reasons of failures are not in it, see `remarks`."""
+    """Return some columns, for a terminal; the reasons of failures are not in it, see `remarks`."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -85,7 +85,7 @@ def _cell_text(row: Row, k: int) -> str:
 
 
 def split_columns(comparison: Comparison, width: int) -> list[list[int]]:
-    """The columns in groups that fit beside the names of the rows, so that no figure is cut."""
+    """Return the columns in groups that fit beside the names of the rows, so that no figure is cut."""
     sizes = [
         1
         + max(
@@ -126,7 +126,7 @@ def _columns(rows: list[list[str]]) -> list[str]:
 
 
 def published_costs(comparison: Comparison) -> list[str]:
-    """Which costs are published, in our order."""
+    """Tell which costs are published, in our order."""
     return [key for key in OF_COSTS if any(key in row.values for row in comparison.published)]
 
 
@@ -203,7 +203,7 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """The rows with all digits; what is unknown is left empty."""
+    """Return the rows with all digits; what is unknown is left empty."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(COLUMNS)
@@ -220,7 +220,7 @@ def markdown_table(comparison: Comparison) -> str:
 
 
 def latex_table(comparison: Comparison) -> str:
-    """The table for a paper, with the settings of the runs as remarks of LaTeX."""
+    """Return the table for a paper, with the settings of the runs as remarks of LaTeX."""
     rows = ([form(row) for _, form in TABLE] for row in comparison.rows)
     said = "".join(f"% {printable(line)}\n" for line in remarks(comparison))
     return said + markup.tex_table([heading for heading, _ in TABLE], rows, range(1, len(TABLE) - 1))
@@ -310,7 +310,7 @@ def _html_table(comparison: Comparison) -> str:
 
 
 def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
-    """Every formulation a point; names stand in one column at the right, since many lie close together."""
+    """Draw every formulation a point; names stand in one column at the right, since many lie close together."""
     # Mechanisms that turn about their mass centres, and those stated in angles alone, have no other distance.
     key, unit = ("distance", "m") if any(row.distance for row in rows) else ("angle", "rad")
     drawn = [row for row in rows if getattr(row, key) is not None]
@@ -338,7 +338,7 @@ def _draw_accuracy(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
 
 
 def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
-    """A bar per formulation, quickest on top: the right-hand side dark, the rest of the integration light."""
+    """Draw a bar per formulation, quickest on top: the right-hand side dark, the rest of the integration light."""
     axes.set_xlabel("time [ms], dark: in the right side", color=INK)
     axes.grid(color=GRID, linewidth=0.7, axis="x")
     names = [row.label for row in rows]

@@ -79,7 +79,7 @@ def html(
     comparison: Comparison | None = None,
     command: str = "",
 ) -> str:
-    """The page; it needs nothing else. `command` is the line that made it."""
+    """Return the page; it needs nothing else. `command` is the line that made it."""
     title = model.about.title or model.name
     shown: Any = motion.shown  # which has what these need of a motion
     sections = [
@@ -214,7 +214,7 @@ def _freedoms(checked: Report) -> str:
 
 
 def _method(motion: Trajectory) -> str:
-    """Which formulation gave the motion, and why that one."""
+    """Tell which formulation gave the motion, and why that one."""
     name = motion.info.formulation
     if name == "kinematic":
         why, shown = KINEMATIC, "kinematic analysis"
@@ -247,7 +247,7 @@ def _plots(moving: Trajectory, motion: Trajectory) -> str:
 
 
 def _largest(motion: Trajectory, kind: str) -> list[str]:
-    """Of a kind of columns, in each unit, those with the largest values; none that is zero throughout."""
+    """Find the largest values of a kind of columns, in each unit; none that is zero throughout."""
     columns, values = motion.tables[kind]
     peaks = np.abs(values).max(axis=0, initial=0.0)
     chosen = []
@@ -268,7 +268,7 @@ def _joints(motion: Trajectory) -> list[str]:
 
 
 def _loaded(motion: Trajectory) -> list[str]:
-    """The joints with forces, the most loaded first."""
+    """Return the joints with forces, the most loaded first."""
     peaks = {joint: _size(motion, joint).max() for joint in _joints(motion) if _force_columns(motion, joint)}
     return sorted(peaks, key=lambda joint: -peaks[joint])
 
@@ -278,7 +278,7 @@ def _size(motion: Trajectory, joint: str) -> Any:
 
 
 def _extremes(heading: str, rows: Sequence[Sequence[str]], motion: Trajectory) -> str:
-    """A table of least and largest values with their times."""
+    """Return a table of least and largest values with their times."""
     if not rows:
         return ""
     shown = rows[:MOST_ROWS]
@@ -335,7 +335,7 @@ def _energy(motion: Trajectory) -> str:
 
 
 def _equations(sheet: Worked) -> str:
-    """The equations in symbols, as far as the worked exercise gives them."""
+    """Return the equations in symbols, as far as the worked exercise gives them."""
     kept, wanted = [], False
     for block in sheet.blocks:
         if isinstance(block, Heading):
@@ -360,6 +360,6 @@ def _vector(point: Sequence[float], space: str) -> str:
 
 
 def worth_writing(checked: Report) -> bool:
-    """Whether there are equations of motion, short enough for a page."""
+    """Tell whether there are equations of motion, short enough for a page."""
     massless = sum(note.code == "zero-mass" and note.data["what"] == "mass" for note in checked.notes)
     return checked.coordinates <= SHORT and massless < max(checked.bodies, 1)

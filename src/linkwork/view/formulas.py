@@ -32,7 +32,7 @@ class Box:
 
 
 def plain(x: Formula) -> str:
-    """The formula as text; matrices take several lines."""
+    """Return the formula as text; matrices take several lines."""
     return "\n".join(line.rstrip() for line in _box(x).lines)
 
 
@@ -140,12 +140,12 @@ def _word(word: str) -> str:
 
 
 def _one(*pieces: Formula | str) -> str:
-    """The pieces, of which strings are operators, as exactly one element."""
+    """Return the pieces, of which strings are operators, as exactly one element."""
     return f"<mrow>{''.join(_operator(p) if isinstance(p, str) else _ml(p) for p in pieces)}</mrow>"
 
 
 def _symbol(x: n.Symbol) -> tuple[str, str]:
-    """The letter with its accent, and its subscripts."""
+    """Return the letter with its accent, and its subscripts."""
     letter = _word(x.letter)
     if x.mark in MARKS:
         letter = f'<mover accent="true">{letter}<mo>{MARKS[x.mark][0]}</mo></mover>'

@@ -36,7 +36,7 @@ def title(listing: Listing) -> str:
 
 
 def counted(listing: Listing) -> str:
-    """How long the sequence is, also where every subexpression is written out wherever it is used."""
+    """Return how long the sequence is, also where every subexpression is written out wherever it is used."""
     s = listing.sequence
     operations = ", ".join(f"{number} {op}" for op, number in s.count().items())
     expanded = _rounded(s.expanded) if s.expanded > 10**6 else str(s.expanded)
@@ -49,7 +49,7 @@ def _rounded(number: int) -> str:
 
 
 def as_dict(listing: Listing) -> dict[str, Any]:
-    """What programs want of it."""
+    """Find what programs want of it."""
     s = listing.sequence
     return {
         "model": listing.model,
@@ -118,7 +118,7 @@ def text(listing: Listing) -> str:
 
 
 def _laid_out(group: Group) -> list[str]:
-    """A matrix with its rows and columns in line, none if it is too wide for a page."""
+    """Return a matrix with its rows and columns in line, none if it is too wide for a page."""
     cells = [
         ["", *group.columns],
         *([name, *map(repr, row)] for name, row in zip(group.rows, group.cells, strict=True)),
@@ -187,7 +187,7 @@ def markdown(listing: Listing) -> str:
 
 
 def maple(listing: Listing) -> str:
-    """The right-hand side for dsolve/numeric: Y = (q, v) by pairs, YP its rates, W the veiled expressions.
+    """Return the right-hand side for dsolve/numeric: Y = (q, v) by pairs, YP its rates, W the veiled expressions.
 
     Where every rate of a coordinate is one velocity, coordinate and velocity stand side by side. With tables or
     comparisons, and where nothing is solved, it is a function as in the other languages.

@@ -26,7 +26,7 @@ def md_words(source: str) -> str:
 
 
 def md_code(source: str) -> str:
-    """A code span, between more backticks than stand together in it."""
+    """Return a code span, between more backticks than stand together in it."""
     fence = "`" * (max(map(len, re.findall("`+", source)), default=0) + 1)
     space = " " if "`" in source else ""
     return f"{fence}{space}{source}{space}{fence}"
@@ -87,12 +87,12 @@ svg { max-width: 100%; height: auto }
 
 
 def in_cell(css: str, body: str) -> str:
-    """What a notebook shows in a cell, with styles of its own."""
+    """Find what a notebook shows in a cell, with styles of its own."""
     return f'<div class="linkwork"><style>.linkwork {{ {css} {FORMULAS} }}</style>{body}</div>'
 
 
 def document(title: str, css: str, body: str, head: str = "") -> str:
-    """A page that needs nothing else."""
+    """Return a page that needs nothing else."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">{head}
 <title>{text(title)}</title><style>{css}{CSS}</style></head>
@@ -105,7 +105,7 @@ def document(title: str, css: str, body: str, head: str = "") -> str:
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = (), failed: Iterable[int] = ()
 ) -> str:
-    """Some columns are numeric, some rows failed."""
+    """Write a table in which some columns are numeric and some rows failed."""
     kinds, marked, right = ("v", "n"), set(failed), set(numeric)
     head = f"<thead><tr>{''.join(f'<th>{text(cell)}</th>' for cell in heads)}</tr></thead>" if heads else ""
     body = "\n".join(
@@ -122,7 +122,7 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def svg(fig: Figure) -> str:
-    """A figure as a part of the page, its text as text, without names of other places."""
+    """Return a figure as a part of the page, its text as text, without names of other places."""
     check_extra("matplotlib")
     import matplotlib
 

@@ -27,7 +27,7 @@ def check_space(model: Model) -> None:
 
 
 def write(motion: Trajectory, folder: Path) -> list[Path]:
-    """report.txt, and for the n-th body bodyN_positions.txt, bodyN_velocities.txt and bodyN_accelerations.txt."""
+    """Write report.txt, and for the n-th body bodyN_positions.txt, bodyN_velocities.txt and bodyN_accelerations.txt."""
     assert motion.model is not None
     check_space(motion.model)
     texts = {"report.txt": report(motion)}
@@ -56,7 +56,7 @@ def _lines(title: str, headings: list[str], values: Array) -> Iterator[str]:
 
 
 def report(motion: Trajectory) -> str:
-    """All input as the tables of a deck, what they do not hold, and how the run went."""
+    """Return all input as the tables of a deck, what they do not hold, and how the run went."""
     assert motion.model is not None
     used = motion.model.simulation.changed(*(getattr(motion.info, key) for key in ("t_end", "step", "rtol", "atol")))
     tables, left_out = deck_of(replace(motion.model, simulation=used))

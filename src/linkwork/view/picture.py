@@ -43,7 +43,7 @@ RIGHT, UP = np.array([-1.0, 1.0, 0.0]) / 2**0.5, np.array([-1.0, -1.0, 2.0]) / 6
 
 
 def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = False) -> None:
-    """One pose of a mechanism on axes of equal scale, whose limits are set."""
+    """Draw one pose of a mechanism on axes of equal scale, whose limits are set."""
     from matplotlib.colors import to_rgba
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
@@ -83,7 +83,7 @@ def draw(axes: Axes, scene: Scene, drawing: Drawing, pose: Array, names: bool = 
 
 
 def color(body: int, scene: Scene | None = None) -> str:
-    """The colour of a body as the scene has it, else by its number; the ground has ink."""
+    """Return the colour of a body as the scene has it, else by its number; the ground has ink."""
     own = scene.bodies[body].colour if scene is not None and body < len(scene.bodies) else None
     return own or (COLORS[(body - 1) % len(COLORS)] if body else INK)
 
@@ -143,7 +143,7 @@ def _panel(axes: Axes, sides: Sides) -> None:
 
 
 def lettered(model: Model, q: Mapping[str, float], letters: Mapping[str, str], width: float = 5.5) -> Figure:
-    """A pose with letters beside the joints, and the frames of the bodies with their numbers."""
+    """Return a pose with letters beside the joints, and the frames of the bodies with their numbers."""
     own = make_scene(model)
     own = replace(own, joints=tuple(replace(mark, name=letters.get(mark.name, mark.name)) for mark in own.joints))
     seen = poses(own, {"t": np.zeros(1), **{name: np.array([x]) for name, x in q.items()}})
@@ -179,13 +179,13 @@ def lettered(model: Model, q: Mapping[str, float], letters: Mapping[str, str], w
 
 
 def still(motion: Trajectory, width: float = 6.0, names: bool = True) -> Figure:
-    """The mechanism at the start."""
+    """Return the mechanism at the start."""
     scene, (pose, *_), drawing = picture_of(motion)
     return picture(scene, drawing, pose, around(scene, drawing, pose), width, names)
 
 
 def sketch(model: Model, width: float = 5.0) -> Figure:
-    """A mechanism at its start, with its loops closed where they can be."""
+    """Return a mechanism at its start, with its loops closed where they can be."""
     from linkwork.assembly.assemble import assemble
     from linkwork.compiled.mechanism import prepare
 
@@ -201,7 +201,7 @@ def sketch(model: Model, width: float = 5.0) -> Figure:
 
 
 def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: float, names: bool) -> Figure:
-    """One pose between these sides, so many inches wide."""
+    """Return one pose between these sides, so many inches wide."""
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
 
@@ -214,7 +214,7 @@ def picture(scene: Scene, drawing: Drawing, pose: Array, sides: Sides, width: fl
 
 
 def _widen(sides: Sides, aspect: float) -> Sides:
-    """The sides widened to this aspect, about their middle."""
+    """Return the sides widened to this aspect, about their middle."""
     left, right, bottom, top = sides
     x, y = (left + right) / 2, (bottom + top) / 2
     half = max((right - left) / 2, (top - bottom) / 2 * aspect)
@@ -234,7 +234,7 @@ def check_film(path: str | Path, count: int | None, speed: float | None) -> None
 
 
 def _moving(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
-    """The picture of a motion, of which a film can be made."""
+    """Return the picture of a motion, of which a film can be made."""
     found = picture_of(motion)
     if not found[1].size:
         raise UsageError(f"'{motion.name}' has no bodies that move; plot its quantities instead", "no-bodies")
@@ -242,7 +242,7 @@ def _moving(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
 
 
 def strip(motion: Trajectory, count: int) -> Figure:
-    """The mechanism at `count` instants, equal in time, on one scale; the paths of free points lie below."""
+    """Return the mechanism at `count` instants, equal in time, on one scale; the paths of free points lie below."""
     check_extra("matplotlib")
     from matplotlib.figure import Figure
 
@@ -274,7 +274,7 @@ def strip(motion: Trajectory, count: int) -> Figure:
 
 
 def write_film(motion: Trajectory, path: str | Path, speed: float | None = None, width: float = 6.4) -> None:
-    """A film as .gif or .mp4; `speed` is seconds of motion per second of film."""
+    """Write a film as .gif or .mp4; `speed` is seconds of motion per second of film."""
     check_extra("matplotlib")
     from matplotlib.figure import Figure
 
@@ -327,7 +327,7 @@ def _write_gif(fig: Figure, frame: Callable[[int], Any], count: int, path: Path)
 
 
 def frame_times(t: Array, speed: float | None) -> Array:
-    """The times of the pictures of a film: from the first to the last, equally far apart."""
+    """Return the times of the pictures of a film: from the first to the last, equally far apart."""
     length = float(t[-1] - t[0])
     shown = LASTS if speed is None else length / speed
     count = int(np.clip(round(shown * PER_SECOND), 1, LONGEST)) if length > 0.0 else 1

@@ -63,7 +63,7 @@ def figure(
     panels: Sequence[Panel] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """One panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
+    """Return one panel per unit, stacked over one axis: the named quantities, or what matters most of the run.
 
     A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
     window and is drawn when it is saved; or it is that of the axes which are given, for quantities of one unit.
@@ -123,7 +123,7 @@ def save(fig: Figure, path: str | Path) -> None:
 
 
 def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
-    """A panel for every unit, in the order in which the units appear."""
+    """Return a panel for every unit, in the order in which the units appear."""
     by_unit: dict[str, dict[str, Array]] = {}
     for name in motion.names(*patterns):
         values, unit = motion.quantity(name)
@@ -163,7 +163,7 @@ def overview(motion: Trajectory) -> list[Panel]:
 
 
 def _moves(values: Array, is_velocity: bool) -> bool:
-    """Whether a coordinate changes, or a velocity is not zero throughout."""
+    """Tell whether a coordinate changes, or a velocity is not zero throughout."""
     largest = np.max(np.abs(values))
     return bool((largest if is_velocity else np.ptp(values)) > NOISE * max(1.0, largest))
 
@@ -177,7 +177,7 @@ def _label(panel: Panel) -> str:
 
 
 def _noun(unit: str) -> str:
-    """What has this unit, or one of the same kind; torque, not energy, is in newtons times a length."""
+    """Find what has this unit, or one of the same kind; torque, not energy, is in newtons times a length."""
     if unit in NOUNS or not unit or "," in unit:
         return NOUNS.get(unit, "")
     kind, is_product = parse_unit(plain(unit)).exponents, " " in unit
@@ -244,7 +244,7 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
 
 
 def _visible(values: Array) -> NDArray[np.intp]:
-    """The rows that draw the curve: all of them, or the lowest and highest of every stretch if they are too many."""
+    """Find rows that draw the curve: all of them, or the lowest and highest of every stretch if they are too many."""
     n = len(values)
     if n <= POINTS:
         return np.arange(n)

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def scene_of(motion: Trajectory) -> Scene:
-    """The scene that a trajectory keeps."""
+    """Return the scene that a trajectory keeps."""
     if not motion.scene:
         raise UsageError(f"the trajectory of '{motion.name}' holds no scene to draw; run it again", "no-scene")
     if not len(motion.t):
@@ -28,7 +28,7 @@ def scene_of(motion: Trajectory) -> Scene:
 
 @contextmanager
 def refuse_damage(motion: Trajectory) -> Iterator[None]:
-    """A scene can come from anywhere: whatever is wrong with it becomes one clear error."""
+    """Refuse a damaged scene: it can come from anywhere, and whatever is wrong becomes one clear error."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -53,7 +53,7 @@ def poses(scene: Scene, motion: Trajectory | Mapping[str, Array]) -> Array:
 
 
 def rotation(e: Array) -> Array:
-    """The matrix A of Euler parameters e, with r + A s the place of a point s of the body.
+    """Return the matrix A of Euler parameters e, with r + A s the place of a point s of the body.
 
     A = (e0^2 - |e_v|^2) I + 2 e_v e_v^T + 2 e0 skew(e_v)
     """
@@ -76,7 +76,7 @@ class Bodies:
         return place
 
     def lines(self, outline: Outline) -> list[Array]:
-        """The lines of an outline at this pose, as rows of x, y, z."""
+        """Return the lines of an outline at this pose, as rows of x, y, z."""
         if outline.upright:
             at = self.point(outline.body, outline.at)
             return [at + np.array([(x, y, 0.0) for x, y in line]) for line in outline.lines]
@@ -84,7 +84,7 @@ class Bodies:
         return [r + np.array([(x, y, 0.0) for x, y in line]) @ A.T for line in outline.lines]
 
     def stretched(self, stretch: Stretch) -> list[Array]:
-        """The lines of a symbol between its two points."""
+        """Return the lines of a symbol between its two points."""
         start, end = (self.point(body, s) for body, s in zip(stretch.bodies, stretch.points, strict=True))
         length = float(np.linalg.norm(end - start))
         u = (end - start) / length if length > 0.0 else np.array([1.0, 0.0, 0.0])

@@ -40,7 +40,7 @@ REDUNDANCIES = {
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """One JSON object; numbers that are not finite are null."""
+    """Return one JSON object; numbers that are not finite are null."""
     from linkwork.trajectory import plain
 
     return json.dumps(plain(data), indent=2, allow_nan=False)
@@ -66,7 +66,7 @@ def fitted(text: str, columns: int) -> list[str]:
 
 
 def terminal_columns() -> int | None:
-    """How many a terminal has that standard output goes to; None if it goes elsewhere."""
+    """Return how many a terminal has that standard output goes to; None if it goes elsewhere."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -75,12 +75,12 @@ def within_terminal(lines: Lines) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with control characters spelt out, so that no file name can steer a terminal."""
+    """Return the text with control characters spelt out, so that no file name can steer a terminal."""
     return "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf") else f"\\x{ord(c):02x}" for c in text)
 
 
 def summary_lines(motion: Trajectory) -> Lines:
-    """What a run was, how it went and how good it is."""
+    """Find what a run was, how it went and how good it is."""
     s = motion.summary()
     final, error, energy = s["final"], s["constraint_error"], s["energy"]
     status = f"{s['status']}: {s['reason']}" if s.get("reason") else s["status"]
@@ -132,14 +132,14 @@ def summary_lines(motion: Trajectory) -> Lines:
 
 
 def _peaks(motion: Trajectory, kind: str) -> list[str]:
-    """The largest forces of actuators, or of drivers."""
+    """Return the largest forces of actuators, or of drivers."""
     shown = motion.shown
     names = [name for name in shown if name.startswith(f"{kind}:")]
     return str(shown.extremes(*names)).split("\n") if names else []
 
 
 def _driven_lines(motion: Trajectory) -> Lines:
-    """What drivers need, and whether singular positions were passed; the notes say where."""
+    """Find what drivers need, and whether singular positions were passed; the notes say where."""
     forces = [("driving" if k == 0 else "", peak) for k, peak in enumerate(_peaks(motion, "driving"))]
     passed = len(motion.info.singular_positions)
     return [*forces, ("singular", f"{_count(passed, 'position')} on the way" if passed else "no position on the way")]
@@ -193,7 +193,7 @@ def _open_gaps(gaps: Mapping[str, Mapping[str, float]], per_second: str = "") ->
 
 
 def assembly_lines(assembly: Assembly) -> Lines:
-    """What closing the joints moved, and by how much."""
+    """Find what closing the joints moved, and by how much."""
     a = assembly
     lines = [
         ("model", a.model),
@@ -213,7 +213,7 @@ def assembly_lines(assembly: Assembly) -> Lines:
 
 
 def component_lines(found: Components) -> Lines:
-    """The curves and surfaces of positions, and what holds on each of them."""
+    """Return the curves and surfaces of positions, and what holds on each of them."""
     kept = f", {', '.join(found.kept)} kept" if found.kept else ""
     lines = [("model", f"{found.name}{kept}"), ("components", f"{len(found.components)}, by {found.paths} paths")]
     for k, c in enumerate(found.components, 1):
@@ -229,7 +229,7 @@ def component_lines(found: Components) -> Lines:
 
 
 def mode_lines(found: Modes) -> Lines:
-    """All modes with their coordinates, and how far they are all there are."""
+    """Return all modes with their coordinates, and how far they are all there are."""
     from linkwork.view.modes import remarks
 
     lines = [("model", found.name)]
@@ -277,7 +277,7 @@ def mechanism_lines(entries: Sequence[Mapping[str, Any]]) -> Lines:
 
 
 def source_lines(entry: Mapping[str, Any]) -> Lines:
-    """What is known of one mechanism: its title, source and checked number."""
+    """List what is known of one mechanism: its title, source and checked number."""
     lines = [(entry["name"], f"{entry['title']} ({entry['space']})")]
     lines += [("source" if k == 0 else "", line) for k, line in enumerate(wrap(entry["source"], WIDTH))]
     if checked := entry["checked"]:
@@ -286,7 +286,7 @@ def source_lines(entry: Mapping[str, Any]) -> Lines:
 
 
 def error_data(error: LinkworkError) -> dict[str, Any]:
-    """An error, and what was reached before it, for --json."""
+    """Return an error, and what was reached before it, for --json."""
     data: dict[str, Any] = {"code": error.code, "message": str(error)}
     if isinstance(error, ModelError):
         fields = ("code", "message", "file", "line", "path", "value", "rule", "suggestion")
@@ -299,7 +299,7 @@ def error_data(error: LinkworkError) -> dict[str, Any]:
 
 
 def error_text(error: LinkworkError) -> str:
-    """An error, and where what was reached before it is kept."""
+    """Return an error, and where what was reached before it is kept."""
     if not isinstance(error, Unfinished) or error.trajectory is None or not len(error.trajectory.t):
         return str(error)
     until = f"the motion until t = {error.trajectory.t[-1]:.6g} s"
@@ -310,7 +310,7 @@ def error_text(error: LinkworkError) -> str:
 
 @contextmanager
 def progress(label: str, work: str = COMPILING) -> Iterator[Callable[[float, float | str], None] | None]:
-    """Where the work takes longer than a second, a bar on stderr, or one line there if that is no terminal.
+    """Show a bar on stderr where the work takes longer than a second, or one line if that is no terminal.
 
     Yields what moves the bar: it takes the finished fraction and the time reached, or what is being done.
     """
@@ -351,7 +351,7 @@ def _after_a_while(do: Callable[[], None]) -> Iterator[None]:
 
 
 def _balance(energy: Mapping[str, Any]) -> str:
-    """The drift of a simulation; work that kinematics adds up over its report times is as good as these are close."""
+    """Find drift of a simulation; work that kinematics adds up over its report times is as good as these are close."""
     if "max_drift" in energy:
         return f"drift {_number(energy['max_drift'])} J at most"
     return f"work over the report times good to {_number(energy['work_quadrature_error'])} J"
@@ -370,7 +370,7 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _rounded(motion: Trajectory, kind: str, name: str) -> float:
-    """The last value of a coordinate or velocity, zero if it is rounding beside the size of what has its unit."""
+    """Find last value of a coordinate or velocity, zero if it is rounding beside the size of what has its unit."""
     (labels, _, units), values = motion.tables[kind]
     k = labels.index(name)
     value = float(values[-1, k])
@@ -378,7 +378,7 @@ def _rounded(motion: Trajectory, kind: str, name: str) -> float:
 
 
 def _last(motion: Trajectory, kind: str, name: str) -> str:
-    """The last value of a coordinate or velocity in the units in which the motion is shown, with them if not in SI."""
+    """Find last value of a coordinate or velocity in the units in which the motion is shown, with them if not in SI."""
     value, columns = _rounded(motion, kind, name), motion.tables[kind].columns
     if not motion.info.units:
         return _digits(value)
@@ -388,13 +388,13 @@ def _last(motion: Trajectory, kind: str, name: str) -> str:
 
 
 def without_rounding(values: Mapping[str, float]) -> dict[str, float]:
-    """Values with zeros for those that are rounding beside the largest."""
+    """Return values with zeros for those that are rounding beside the largest."""
     least = ROUNDING * max((abs(x) for x in values.values()), default=0.0)
     return {name: x if abs(x) > least else 0.0 for name, x in values.items()}
 
 
 def _size(motion: Trajectory, kind: str, unit: str) -> float:
-    """The largest value of this unit, at least a radian; of velocities at least that in the time of the motion."""
+    """Find largest value of this unit, at least a radian; of velocities at least that in the time of the motion."""
     table = motion.tables[kind]
     alike = [k for k, other in enumerate(table.columns.units) if other == unit]
     largest = float(abs(table.values[:, alike]).max(initial=1.0 if unit == "rad" else 0.0))

@@ -43,7 +43,7 @@ STABILITIES = {
 
 
 def equilibrium_lines(found: Equilibrium) -> Lines:
-    """Where a mechanism rests, and what holds it there."""
+    """Find where a mechanism rests, and what holds it there."""
     f = found
     what = "steady motion" if f.steady else "equilibrium"
     lines = [("model", f.name), (what, f"{f.stability}, {STABILITIES[f.stability]}")]
@@ -74,7 +74,7 @@ def equilibrium_lines(found: Equilibrium) -> Lines:
 
 
 def equilibria_lines(found: Equilibria) -> Lines:
-    """How many rests there are, how far that is proved, and each in a line."""
+    """Return how many rests there are, how far that is proved, and each in a line."""
     f, n = found, len(found.rests)
     proved = sum(f.certified)
     lines = [("model", f.name), ("rests", f"{n}, {len(f.stable)} of them stable, {proved} certified")]
@@ -99,7 +99,7 @@ def equilibria_lines(found: Equilibria) -> Lines:
 
 
 def linearization_lines(found: Linearization) -> Lines:
-    """Where a mechanism was linearized, and its modes."""
+    """Find where a mechanism was linearized, and its modes."""
     f = found
     lines = [("model", f"{f.name}, in {f.coordinates} coordinates"), ("about", _about(f))]
     lines += [("", f"the start moves, and not steadily: {f.unsteady.partition(': ')[2]}")] if f.unsteady else []
@@ -128,7 +128,7 @@ def _about(found: Linearization) -> str:
 
 
 def _shape(found: Linearization, mode: Mode) -> str:
-    """The largest positions of a mode, with the angle by which they lead."""
+    """Return the largest positions of a mode, with the angle by which they lead."""
     n_w, n_u = len(found.basis.of_w), len(found.basis.of_u)
     names = (*found.states[:n_w], *found.states[n_w + n_u :])
     scale = (*found.tangent.scale[[*found.basis.of_w]], *found.tangent.z_scale)
@@ -144,7 +144,7 @@ def _shape(found: Linearization, mode: Mode) -> str:
 
 
 def family_lines(found: Family) -> Lines:
-    """Where eigenvalues cross the imaginary axis, and between which values nothing grows."""
+    """Find where eigenvalues cross the imaginary axis, and between which values nothing grows."""
     f, p = found, found.parameter
     lines = [("model", f.name), ("over", f"{p} from {f.values[0]:.10g} to {f.values[-1]:.10g}, {len(f.values)} values")]
     for crossing in f.crossings:
@@ -187,7 +187,7 @@ def write(found: Linearization, files: Sequence[Path]) -> None:
 
 
 def write_family(found: Family, files: Sequence[Path]) -> None:
-    """The root locus as a page or a picture, or its numbers."""
+    """Write the root locus as a page or a picture, or its numbers."""
     for file in files:
         suffix = file.suffix.lower()
         if suffix == ".html":
@@ -206,7 +206,7 @@ def write_family(found: Family, files: Sequence[Path]) -> None:
 
 
 def plane(found: Linearization) -> Figure:
-    """The eigenvalues in the complex plane."""
+    """Return the eigenvalues in the complex plane."""
     fig, axes = _figure(f"Eigenvalues of {found.name}, {found.at}")
     axes.plot(found.acting.real, found.acting.imag, "x", color=COLORS[0], ms=9, mew=2)
     if found.zeros:
@@ -274,7 +274,7 @@ def bode(found: Linearization) -> Figure:
 
 
 def rests_page(found: Equilibria, model: Model) -> str:
-    """Every rest drawn, all on one scale."""
+    """Return every rest drawn, all on one scale."""
     title = f"Rests of {found.name}"
     captions = [
         f"<b>Rest {k}</b>: {rest.stability}, {rest.potential:.6g} J, {'certified' if yes else 'not certified'}"
@@ -317,7 +317,7 @@ td, th {{ padding: .2rem .8rem; border-bottom: 1px solid {GRID}; text-align: lef
 
 
 def locus_page(found: Family) -> str:
-    """The root locus, and its crossings in a table."""
+    """Return the root locus, and its crossings in a table."""
     title = f"Root locus of {found.name} over {found.parameter}"
     rows = [
         (f"{c.value:.14g}", f"{c.eigenvalue.imag:.10g}", c.kind, str(c.before), str(c.after)) for c in found.crossings
@@ -334,7 +334,7 @@ def locus_page(found: Family) -> str:
 
 
 def matlab(found: Linearization) -> bytes:
-    """A, B, C, D, reduced M_r, C_r, K_r, the eigenvalues and all names for MATLAB and Octave."""
+    """Return A, B, C, D, reduced M_r, C_r, K_r, the eigenvalues and all names for MATLAB and Octave."""
     from scipy.io import savemat
 
     content = BytesIO()

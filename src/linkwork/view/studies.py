@@ -24,7 +24,7 @@ MOST_CURVES = 12  # that one picture can tell apart
 
 
 def taken_of(study: xarray.Dataset, names: Sequence[str] = ()) -> list[str]:
-    """The variables that were taken of motions, or these of them."""
+    """Return the variables that were taken of motions, or these of them."""
     known = [str(name) for name in study.data_vars if name not in ABOUT]
     for name in names:
         check_choice("take", name, known)
@@ -111,7 +111,7 @@ def _plot_samples(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[
 
 
 def summarize(study: xarray.Dataset) -> dict[str, Any]:
-    """What became of the points, and of each take its mean, deviation and extremes with their points."""
+    """Find what became of the points, and of each take its mean, deviation and extremes with their points."""
     status = Counter(study["status"].values.ravel().tolist())
     reasons = Counter(x for x in study["reason"].values.ravel().tolist() if x)
     data: dict[str, Any] = {
@@ -136,7 +136,7 @@ def summarize(study: xarray.Dataset) -> dict[str, Any]:
 
 
 def _point(study: xarray.Dataset, k: int) -> dict[str, float]:
-    """The parameters of a point by its number."""
+    """Return the parameters of a point by its number."""
     if "point" in study.dims:
         return {name: float(study[name].values[k]) for name in varied_in(study)}
     at = np.unravel_index(k, study["status"].shape)
@@ -144,7 +144,7 @@ def _point(study: xarray.Dataset, k: int) -> dict[str, float]:
 
 
 def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same in words."""
+    """Return the same in words."""
     lines = [("points", f"{data['points']}: " + ", ".join(f"{n} {what}" for what, n in data["status"].items()))]
     lines += [(f"  {n}", f"[{reason}]") for reason, n in data["reasons"].items()]
     for take, found in data["take"].items():
@@ -157,7 +157,7 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def optimum_lines(found: Optimum) -> list[tuple[str, str]]:
-    """The design in words, beside the one that the model states."""
+    """Return the design in words, beside the one that the model states."""
     unit = f" {found.unit}" if found.unit else ""
     lines = [("design", f"{found.model.model.name}: {'largest' if found.maximizes else 'least'} {found.take.text}")]
     for name, design in (("as stated", found.before), ("best", found.best)):

@@ -21,7 +21,7 @@ Inline = Callable[[Part], str]
 
 
 def _inline(formula: Callable[[Formula], str], name: Callable[[str], str], words: Callable[[str], str]) -> Inline:
-    """A writer of the parts of a sentence."""
+    """Return a writer of the parts of a sentence."""
 
     def write(part: Part) -> str:
         if isinstance(part, str):
@@ -32,14 +32,14 @@ def _inline(formula: Callable[[Formula], str], name: Callable[[str], str], words
 
 
 def _header(grid: Grid) -> list[list[Part]]:
-    """The header lines of a matrix: symbols, then names, where there are any."""
+    """Return the header lines of a matrix: symbols, then names, where there are any."""
     symbols: list[Part] = [symbol or "" for symbol, _ in grid.columns]
     labels: list[Part] = [Name(name) for _, name in grid.columns]
     return [line for line in (symbols, labels) if any(part not in ("", Name("")) for part in line)]
 
 
 def as_dict(worked: Worked) -> dict[str, Any]:
-    """What programs want of it; the equation in LaTeX."""
+    """Find what programs want of it; the equation in LaTeX."""
     return {
         "model": worked.model,
         "formulation": worked.formulation,
@@ -57,7 +57,7 @@ _text = _inline(plain, str, str)
 
 
 def text(worked: Worked) -> str:
-    """The exercise as plain text."""
+    """Return the exercise as plain text."""
     title = worked.title
     return "\n".join([title, "=" * len(title), "", *(_text_block(block) for block in worked.blocks)])
 
@@ -106,7 +106,7 @@ _md = _inline(lambda formula: f"${md_formula(latex(formula))}$", md_code, md_wor
 
 
 def markdown(worked: Worked) -> str:
-    """The exercise in Markdown, with formulas in LaTeX between dollar signs."""
+    """Return the exercise in Markdown, with formulas in LaTeX between dollar signs."""
     return "\n".join([f"# {md_words(worked.title)}", "", *(_md_block(block) for block in worked.blocks)])
 
 
@@ -126,7 +126,7 @@ def _md_block(block: Block) -> str:
 
 
 def _array(grid: Grid) -> str:
-    """The matrix as a LaTeX array with its row names at the left and its column names above."""
+    """Return the matrix as a LaTeX array with its row names at the left and its column names above."""
     corner = [""] if grid.rows else []
     labels = [[_tex_name(name)] for name in grid.rows] or [[] for _ in grid.cells]
     in_math = _inline(latex, lambda name: _tex_name(name) if name else "", str)
@@ -162,7 +162,7 @@ _TEX = r"""\documentclass[11pt,a4paper]{article}
 
 
 def tex(worked: Worked) -> str:
-    """The exercise as a complete LaTeX document."""
+    """Return the exercise as a complete LaTeX document."""
     body = "\n".join(_tex_block(block) for block in worked.blocks)
     return f"{_TEX}\\section*{{{tex_words(worked.title)}}}\n\n{body}\n\\end{{document}}\n"
 
@@ -217,7 +217,7 @@ math[display="block"] { margin: 0.8rem 0; overflow-x: auto; overflow-y: hidden; 
 
 
 def page(worked: Worked) -> str:
-    """The exercise as a page of HTML that needs nothing else: formulas are MathML."""
+    """Return the exercise as a page of HTML that needs nothing else: formulas are MathML."""
     drawn = ""
     if worked.pose is not None:
         from linkwork.view.picture import lettered
@@ -228,7 +228,7 @@ def page(worked: Worked) -> str:
 
 
 def cell(worked: Worked) -> str:
-    """The exercise for a notebook."""
+    """Return the exercise for a notebook."""
     return in_cell(_CSS, f"<h1>{html.escape(worked.title)}</h1>\n{html_blocks(worked.blocks)}")
 
 
@@ -271,7 +271,7 @@ def _html_block(block: Block) -> str:
 
 
 def _width(k: int, grid: Grid) -> int:
-    """Of a column, in characters, with the space beside it: wide matrices are made smaller in print."""
+    """Estimate the width of a column in characters, with the space beside it: wide matrices are printed smaller."""
     cells = [*(_text(line[k]) for line in _header(grid)), *(plain(row[k]) for row in grid.cells)]
     return 3 + max(map(len, cells), default=0)
 

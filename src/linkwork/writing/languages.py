@@ -56,7 +56,7 @@ def write(
     labels: Sequence[str] = (),
     conditions: Sequence[Expr] = (),
 ) -> str:
-    """A file with one function of the symbols (in the order of `arguments`, or of their names) in a language.
+    """Write a file with one function of the symbols (in the order of `arguments`, or of their names) in a language.
 
     `labels` name the results in comments; `conditions` are named there as what must not vanish.
     """
@@ -123,7 +123,7 @@ def _render(
 
 
 def identifiers(symbols: Sequence[Expr], language: Language, function: str = "f") -> dict[Expr, str]:
-    """A valid name for each symbol: crank.phi is crank_phi."""
+    """Return a valid name for each symbol: crank.phi is crank_phi."""
     names: dict[Expr, str] = {}
     folded = str.lower if language.ignores_case else str
     taken = {folded(function)}
@@ -144,14 +144,14 @@ def identifiers(symbols: Sequence[Expr], language: Language, function: str = "f"
 
 
 def function_name(text: str) -> str:
-    """A name for a function, from any text, that no language takes for a word of its own."""
+    """Return a name for a function, from any text, that no language takes for a word of its own."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
     own = any(language.reserved.fullmatch(name) for language, _ in LANGUAGES.values())
     return (f"f_{name}" if own or not name[:1].isalpha() else name)[: _FORTRAN.longest]
 
 
 def remark(text: str) -> str:
-    """The text as it can stand in any comment."""
+    """Return the text as it can stand in any comment."""
     return "".join(c if c.isalnum() or c in "_.- ':=,;()<!" else "?" for c in text)
 
 
@@ -271,13 +271,13 @@ def _python_module(f: Function, imports: str, helpers: Iterable[str]) -> str:
 
 
 def _python(f: Function) -> str:
-    """A module with a function that returns a tuple."""
+    """Return a module with a function that returns a tuple."""
     helpers = _helpers(f, _PYTHON_HELPERS) + [_PYTHON_SPLINE] * bool(f.tables)
     return _python_module(f, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
 
 
 def _numpy(f: Function) -> str:
-    """The same for arguments that may be NumPy arrays."""
+    """Return the same for arguments that may be NumPy arrays."""
     helpers = _helpers(f, _NUMPY_HELPERS) + [_NUMPY_SPLINE] * bool(f.tables)
     return _python_module(f, "import numpy as np\n", helpers)
 
@@ -479,7 +479,7 @@ _LONGEST = 120  # of a line of Fortran, which may have 132 characters
 
 
 def _continued(line: str) -> str:
-    """The statement on as many lines as it needs, broken at spaces."""
+    """Return the statement on as many lines as it needs, broken at spaces."""
     lines = [""]
     for word in line.split(" "):
         if len(lines[-1]) + len(word) + 1 > _LONGEST and lines[-1].strip():
@@ -490,7 +490,7 @@ def _continued(line: str) -> str:
 
 
 def _fortran(f: Function) -> str:
-    """A file with subroutine name(in, out), which C calls as the function that `c` writes."""
+    """Return a file with subroutine name(in, out), which C calls as the function that `c` writes."""
     head = [
         _continued(f'subroutine {f.name}(in, out) bind(c, name="{f.name}")'),
         "    use, intrinsic :: iso_c_binding, only: c_double",
@@ -592,7 +592,7 @@ end proc:
 
 
 def _maple(f: Function) -> str:
-    """A Maple procedure of the symbols (in the order of `arguments`) that returns a list."""
+    """Return a Maple procedure of the symbols (in the order of `arguments`) that returns a list."""
     blocks = [_MAPLE_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"[{_flat(row)}]" for row in coefficients)

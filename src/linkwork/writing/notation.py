@@ -61,7 +61,7 @@ class Formula:
         return self ** Number("+")
 
     def part(self, index: Formula) -> Formula:
-        """Some entries of a vector."""
+        """Return some entries of a vector."""
         return Script(_base(self), below=index)
 
 
@@ -190,7 +190,7 @@ def _sizes(parts: Iterable[Any]) -> Iterable[int]:
 
 
 def _tight(x: Formula) -> Formula:
-    """The formula as a factor, or behind a minus sign."""
+    """Return the formula as a factor, or behind a minus sign."""
     if isinstance(x, Relation):
         return Fence(x, "[]")
     return Fence(x) if isinstance(x, Sum | Minus | Cases | Listed) else x
@@ -214,7 +214,7 @@ def formula_of(x: Term) -> Formula:
 
 
 def number(x: float, digits: int | None = 6) -> Formula:
-    """A number with so many digits, or with all it has."""
+    """Return a number with so many digits, or with all it has."""
     shown = repr(abs(x)).removesuffix(".0") if digits is None else f"{abs(x):.{digits}g}"
     mantissa, _, exponent = shown.partition("e")
     value = Number(mantissa, int(exponent or 0))
@@ -222,7 +222,7 @@ def number(x: float, digits: int | None = 6) -> Formula:
 
 
 def symbol_of(name: str) -> Symbol:
-    """The quantity with the names before it as subscripts: crank.phi is phi with the index crank, l1 is l with 1."""
+    """Find quantity with the names before it as subscripts: crank.phi is phi with the index crank, l1 is l with 1."""
     head, *owners = re.split("[ .]", name) if " " in name else name.split(".")[::-1]  # "lam A.x": the quantity first
     primes = "'" * (len(head) - len(head.rstrip("'")))
     head, *index = [word for word in head.rstrip("'").split("_") if word] or [head]
@@ -263,7 +263,7 @@ def line(*entries: Term) -> Matrix:
 
 
 def raise_to(base: Formula, exponent: Formula) -> Formula:
-    """The power, of a function as cos^2(x)."""
+    """Return the power, of a function as cos^2(x)."""
     if isinstance(base, Applied) and isinstance(base.function, Function) and isinstance(exponent, Number):
         return Applied(Script(base.function, exponent), base.argument)
     return base**exponent
@@ -276,7 +276,7 @@ def starts_with_digit(x: Formula) -> bool:
 
 
 def separators(factors: tuple[Formula, ...], dot: str, space: str, nothing: str) -> Iterator[tuple[str, Formula]]:
-    """The factors after the first, each with what stands before it: numbers need a dot, words a space."""
+    """Return the factors after the first, each with what stands before it: numbers need a dot, words a space."""
     for a, b in pairwise(factors):
         yield dot if starts_with_digit(b) else space if _is_word(a) or _is_word(b) else nothing, b
 
@@ -302,7 +302,7 @@ def _word(word: str) -> str:
 
 
 def latex(x: Formula) -> str:
-    """The formula for mathematics mode."""
+    """Return the formula for mathematics mode."""
     match x:
         case Symbol(letter, index, mark):
             accent = mark in ("dot", "ddot", "hat")

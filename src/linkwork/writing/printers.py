@@ -42,7 +42,7 @@ class Piece(NamedTuple):
         return len(self.text)
 
     def within(self, level: int, brackets: str = "({})") -> str:
-        """The piece as an operand that must bind at least as tightly as `level`."""
+        """Return the piece as an operand that must bind at least as tightly as `level`."""
         return self.text if self.level >= level else brackets.format(self.text)
 
 
@@ -77,7 +77,7 @@ def lines_of(
     temporary: Callable[[int], Written] | None,
     longest: int = MAX_LINE,
 ) -> tuple[list[tuple[Written, Written]], list[Written]]:
-    """The temporaries in order, with their names, and the outputs in terms of them; none without `temporary`."""
+    """Return the temporaries in order, with their names, and the outputs in terms of them; none without `temporary`."""
     nodes = ordered(outputs)
     needed = set(outputs)
     for node in reversed(nodes):
@@ -116,7 +116,7 @@ def _exceeds_tree_limit(output: Expr, powers: Powers, most_deep: int = MAX_TREE)
 
 
 def number_tables(nodes: Iterable[Expr]) -> dict[Cubics, int]:
-    """The splines' tables (knots and coefficients), numbered from 1; derivatives of a spline share its table."""
+    """Return the splines' tables (knots and coefficients), numbered from 1; derivatives of a spline share its table."""
     tables: dict[Cubics, int] = {}
     for node in nodes:
         if node.op == "spline":
@@ -154,7 +154,7 @@ def _product(node: Expr, a: Piece, b: Piece) -> Piece:
 
 
 def infix(node: Expr, args: Sequence[Piece]) -> Piece | None:
-    """What text, Python and C write alike, None for anything else."""
+    """Find what text, Python and C write alike, None for anything else."""
     match node.op:
         case "add" | "sub":
             return _sum(node, *args)
@@ -207,7 +207,7 @@ def _text_render(powers: Powers, tables: Mapping[Cubics, int], words: Mapping[st
 
 
 def text(expr: Expr, words: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ...
+    """Return the expression as the parser reads it; a spline is spline1(x), its derivatives spline1'(x), ...
 
     `words` gives functions and pi other names.
     """
@@ -235,7 +235,7 @@ _FORMULAS: dict[str, Callable[..., Formula]] = {
 
 
 def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | None = None) -> Formula:
-    """One operation on its arguments; in [a < b], brackets make the number 1 or 0 from a comparison."""
+    """Return one operation on its arguments; in [a < b], brackets make the number 1 or 0 from a comparison."""
     op = node.op
     if op == "constant":
         value = abs(node.number)
@@ -270,7 +270,7 @@ def formula(node: Expr, args: Sequence[Formula], tables: Mapping[Cubics, int] | 
 
 
 def as_it_stands(expr: Expr, names: Mapping[Expr, Formula]) -> Formula:
-    """The whole expression, operation by operation; symbols by their names, others as they are called."""
+    """Return the whole expression, operation by operation; symbols by their names, others as they are called."""
     built: dict[Expr, Formula] = {}
     for node in ordered([expr]):
         built[node] = names[node] if node in names else formula(node, [built[part] for part in node.args])
@@ -278,7 +278,7 @@ def as_it_stands(expr: Expr, names: Mapping[Expr, Formula]) -> Formula:
 
 
 def latex(expr: Expr) -> str:
-    r"""The expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
+    r"""Return the expression for mathematics mode; in [a < b], brackets make the number 1 or 0 from a comparison."""
     nodes = ordered([expr])
     powers = Powers.of(nodes)
     tables = number_tables(nodes)

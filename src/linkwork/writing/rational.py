@@ -41,7 +41,7 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 
 
 def _collect(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
-    """The sum of terms, of which several may have the same monomial."""
+    """Return the sum of terms, of which several may have the same monomial."""
     total: dict[Monomial, Fraction] = {}
     for monomial, c in terms:
         total[monomial] = total.get(monomial, Fraction(0)) + c
@@ -103,7 +103,7 @@ class Polynomial:
         return {atom for monomial in self.terms for atom, _ in monomial}
 
     def exchange(self, angle: Expr) -> Polynomial:
-        """The same with cos(angle)^2 written as 1 - sin(angle)^2; not the normal form, but it may be shorter."""
+        """Return the same with cos(angle)^2 written as 1 - sin(angle)^2; not the normal form, but it may be shorter."""
         sin, cos = graph.sin(angle), graph.cos(angle)
         terms = []
         for monomial, c in self.terms.items():
@@ -123,7 +123,7 @@ UNIT = Polynomial({(): Fraction(1)})
 
 @lru_cache(maxsize=4096)
 def _reduce(monomial: Monomial) -> Polynomial:
-    """The monomial with sin(x)^2 = 1 - cos(x)^2 and sqrt(P)^2 = P applied."""
+    """Return the monomial with sin(x)^2 = 1 - cos(x)^2 and sqrt(P)^2 = P applied."""
     for atom, e in monomial:
         if e < 2 or atom.op not in ("sin", "sqrt"):
             continue
@@ -141,7 +141,7 @@ def _reduce(monomial: Monomial) -> Polynomial:
 
 
 def _leading(p: Polynomial, atoms: Sequence[Expr]) -> Monomial:
-    """The largest monomial, compared by degree and then exponent by exponent."""
+    """Return the largest monomial, compared by degree and then exponent by exponent."""
 
     def order(monomial: Monomial) -> tuple[int, ...]:
         exponents = dict(monomial)
@@ -151,7 +151,7 @@ def _leading(p: Polynomial, atoms: Sequence[Expr]) -> Monomial:
 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
-    """a / b where that is a polynomial, else None."""
+    """Return a / b where that is a polynomial, else None."""
     if b == UNIT:
         return a
     if b.constant is not None:
@@ -173,7 +173,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 
 def _common(polynomials: Iterable[Polynomial]) -> Monomial:
-    """The largest monomial that divides all terms."""
+    """Return the largest monomial that divides all terms."""
     monomials = [dict(monomial) for p in polynomials for monomial in p.terms]
     return _monomial({node: min(m.get(node, 0) for m in monomials) for node in monomials[0]})
 
@@ -200,7 +200,7 @@ class Rational:
 
     @staticmethod
     def of(above: Polynomial, below: Polynomial) -> Rational:
-        """The fraction, shortened."""
+        """Return the fraction, shortened."""
         if not below:
             raise ZeroDivisionError
         if not above:
@@ -265,7 +265,7 @@ class Rational:
         return len(self.above.terms) + len(self.below.terms) - 1
 
     def value(self, values: Mapping[Expr, float]) -> float:
-        """The number this is at these values of the symbols."""
+        """Return the number this is at these values of the symbols."""
         atoms = sorted(self.above.atoms | self.below.atoms, key=lambda atom: atom.place)
         at = dict(zip(atoms, evaluate(atoms, values), strict=True))
 
@@ -284,7 +284,7 @@ def atom(node: Expr) -> Rational:
 
 
 def rational(expr: Expr, found: dict[Expr, Rational] | None = None) -> Rational:
-    """The expression in normal form; what is not made by + - * / stays as it is, as an atom.
+    """Return the expression in normal form; what is not made by + - * / stays as it is, as an atom.
 
     `found` keeps the forms of its parts for the next expression.
     """
@@ -305,7 +305,7 @@ def rational(expr: Expr, found: dict[Expr, Rational] | None = None) -> Rational:
 
 
 def _plain(turned: Expr) -> tuple[Expr, Fraction]:
-    """sin(x) or cos(x) of x = -y by that of y, and its sign; y is what has not minus signs alone."""
+    """Return sin(x) or cos(x) of x = -y by that of y, and its sign; y is what has not minus signs alone."""
     (x,) = turned.args
     if x.is_constant:
         return turned, Fraction(1)
@@ -320,7 +320,7 @@ def _plain(turned: Expr) -> tuple[Expr, Fraction]:
 
 
 def expression(p: Polynomial) -> Expr:
-    """The polynomial as a node of the graph."""
+    """Return the polynomial as a node of the graph."""
     total = graph.ZERO
     for monomial, c in p.terms.items():
         product = graph.constant(float(c))
@@ -331,7 +331,7 @@ def expression(p: Polynomial) -> Expr:
 
 
 def root(x: Rational) -> Rational:
-    """The positive square root."""
+    """Return the positive square root."""
 
     def of(p: Polynomial) -> Rational:
         c = p.constant
@@ -348,7 +348,7 @@ def root(x: Rational) -> Rational:
 
 
 def formula(x: Rational, names: Mapping[Expr, Formula], inner: dict[Expr, Formula] | None = None) -> Formula:
-    """The fraction as it is written; factors stand in the order of `names`, functions after them.
+    """Return the fraction as it is written; factors stand in the order of `names`, functions after them.
 
     `inner` keeps what stands in functions: roots of roots hold much of it twice, and other fractions again.
     """
@@ -362,7 +362,7 @@ def formula(x: Rational, names: Mapping[Expr, Formula], inner: dict[Expr, Formul
 
 
 def _shorten(p: Polynomial) -> Polynomial:
-    """The polynomial with squares of sines instead of cosines where that saves terms."""
+    """Return the polynomial with squares of sines instead of cosines where that saves terms."""
     for angle in sorted(_angles(p), key=lambda node: node.place):
         other = p.exchange(angle)
         if len(other.terms) < len(p.terms):
@@ -371,7 +371,7 @@ def _shorten(p: Polynomial) -> Polynomial:
 
 
 def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
-    """The polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
+    """Find polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
     angles = _angles(p)
     known = [node for node in names if node in angles]
     others = sorted(angles - set(known), key=lambda node: node.place)
@@ -401,7 +401,7 @@ def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
 
 
 def _sum(p: Polynomial, names: Mapping[Expr, Formula], inner: dict[Expr, Formula]) -> Formula:
-    """A positive number, then the other positive terms, then the negative ones; higher degrees first."""
+    """Return a positive number, then the other positive terms, then the negative ones; higher degrees first."""
     place = {node: k for k, node in enumerate(names)}
 
     def factors(monomial: Monomial) -> list[tuple[Expr, int]]:
