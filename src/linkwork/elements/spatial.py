@@ -535,7 +535,7 @@ class SpatialGear(AxialPair):
         for name in ("teeth_i", "teeth_j"):
             if (teeth := numbers.value(getattr(self, name))) < 1 or teeth != round(teeth):
                 yield ModelError(
-                    f"{teeth:g} is no number of teeth", "bad-teeth", path=name, value=teeth, rule="1, 2, 3 .."
+                    f"the number of teeth cannot be {teeth:g}", "bad-teeth", path=name, value=teeth, rule="1, 2, 3 .."
                 )
 
     @property

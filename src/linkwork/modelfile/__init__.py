@@ -263,7 +263,7 @@ def _read_robot(path: str | Path, close: Sequence[str] = (), limits: str | None 
     check_names("close", close)
     if find_kind(path) != URDF:
         which, shown = option("close" if close else "limits"), units.shown(str(path))
-        raise UsageError(f"{which} is for robots in URDF, and '{shown}' is none", "no-effect")
+        raise UsageError(f"{which} is for robots in URDF, and '{shown}' is not one", "no-effect")
     return read_urdf(path, close, limits or "notes")
 
 
