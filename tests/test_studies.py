@@ -151,7 +151,7 @@ def test_takes_that_are_none_are_refused(text: str) -> None:
     ("vary", "take", "code"),
     [
         ({"k": [1]}, ["final(ball.y)"], "unknown-parameter"),
-        ({"h": [1]}, ["final(ball.z)"], "expression-name"),
+        ({"h": [1]}, ["final(ball.z)"], "unknown-quantity"),
         ({"h": [1]}, ["time(flor)"], "unknown-event"),
         ({"h": [1]}, [], "no-effect"),
         ({"h": [1]}, ["final(ball.y)"] * 2, "bad-take"),
@@ -326,7 +326,7 @@ def test_designs_that_cannot_be_assembled_are_not_chosen() -> None:
         ({"angle": "0:1:5"}, {"minimize": "final(ball.x)"}, "bad-range"),
         ({"angle": [1.0]}, {"minimize": "final(ball.x)"}, "bad-range"),
         ({"angel": "0:1"}, {"minimize": "final(ball.x)"}, "unknown-parameter"),
-        ({"angle": "0:1"}, {"minimize": "final(ball.q)"}, "expression-name"),
+        ({"angle": "0:1"}, {"minimize": "final(ball.q)"}, "unknown-quantity"),
         ({"angle": "0:1"}, {"minimize": "final(ball.x)", "subject": ["max(ball.y)"]}, "bad-limit"),
         ({"angle": "0:1"}, {"minimize": "final(ball.x)", "subject": ["max(ball.y) < h"]}, "bad-limit"),
         ({"angle": "0:1"}, {"minimize": "final(ball.x)", "method": "best"}, "unknown-method"),

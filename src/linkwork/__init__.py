@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from linkwork.simulation.simulate import simulate
     from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import check
+    from linkwork.studies.batch import batch
     from linkwork.studies.optimize import optimize
     from linkwork.studies.sweep import sweep
     from linkwork.studies.table import load_study
@@ -71,6 +72,7 @@ __all__ = [
     "Trajectory",
     "actuated",
     "assemble",
+    "batch",
     "check",
     "compare",
     "equilibria",
@@ -111,6 +113,7 @@ _HOMES = {
     "Trajectory": "trajectory",
     "actuated": "driven.inverse",
     "assemble": "assembly.assemble",
+    "batch": "studies.batch",
     "check": "start.check",
     "compare": "comparison.compare",
     "equilibria": "analyses.equilibria",

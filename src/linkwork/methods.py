@@ -88,6 +88,12 @@ class Analyses:
 
         return sweep(self.subject, vary, take, **options)
 
+    def batch(self, parameters: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
+        """Numbers taken of many of its motions at once, see linkwork.batch."""
+        from linkwork.studies.batch import batch
+
+        return batch(self.subject, parameters, take, **options)
+
     def stepper(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Stepper:
         """What advances it step by step with inputs that are held, see linkwork.Stepper."""
         from linkwork.simulation.stepper import Stepper

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork import units
 from linkwork.errors import UsageError, check_choice, did_you_mean
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import ExpressionError, parse
 from linkwork.records import Printed, kept
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+
+REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {  # of values at times, the last axis
+    "first": lambda x, _: x[..., 0],
+    "final": lambda x, _: x[..., -1],
+    "max": lambda x, _: np.asarray(x.max(axis=-1)),
+    "min": lambda x, _: np.asarray(x.min(axis=-1)),
+    "range": lambda x, _: np.asarray(x.max(axis=-1) - x.min(axis=-1)),
+    "mean": lambda x, t: _mean(x, t),
+    "rms": lambda x, t: np.sqrt(_mean(x * x, t)),
+    "integral": lambda x, t: np.asarray(np.trapezoid(x, t)),
+}
+
+
+def _mean(x: Array, t: Array) -> Array:
+    return np.asarray(np.trapezoid(x, t) / (t[-1] - t[0]) if len(t) > 1 else x[..., 0])
+
 
 LOADS = ("reaction", "driving", "actuator", "force", "torque", "power")  # what stands before the colon in their names
 
@@ -139,43 +155,54 @@ class Readings(Mapping[str, Array]):
             found += fitting
         return list(dict.fromkeys(found))
 
-    def _sizes(self, name: str) -> Array:
-        """The values, of a vector its length."""
-        values = self[name]
-        return values if values.ndim == 1 else np.linalg.norm(values, axis=1)
+    def values_of(self, text: str) -> Array:
+        """The values of a quantity, of a vector its length, or of a formula of quantities, as "slider.vx^2"."""
+        columns = [self.quantity(name).values for name in self.components(text) if name in self.quantities]
+        if columns:
+            return columns[0] if len(columns) == 1 else np.asarray(np.linalg.norm(columns, axis=0))
+        known = {name: symbol(name) for name in self}
+        try:
+            formula = parse(text, known)
+        except ExpressionError as error:
+            if re.fullmatch(r"[\w.:]+", text):
+                self.quantity(text)
+            raise UsageError(f"'{text}': {error.reason}", error.code) from None
+        used = [str(x.value) for x in ordered([formula]) if x.op == "symbol"]
+        (found,) = evaluate([formula], {known[name]: self.quantity(name).values for name in used}, numpy_arithmetic())
+        return np.broadcast_to(np.asarray(found, dtype=float), np.broadcast_shapes(np.shape(found), self["t"].shape))
 
     def _peak(self, name: str, values: Array, k: Any) -> Peak:
         if not len(values):
             raise UsageError(f"the trajectory of '{self.name}' has no rows", "empty-trajectory")
-        return Peak(float(values[k]), float(self["t"][k]), name, self.unit(name), self.unit("t"))
+        unit = "" if self.components(name) == [name] and name not in self else self.unit(name)
+        return Peak(float(values[k]), float(self["t"][k]), name, unit, self.unit("t"))
 
     def max(self, name: str) -> Peak:
         """The largest value and its time; of a vector, as motion.max("reaction:O"), its largest length."""
-        values = self._sizes(name)
+        values = self.values_of(name)
         return self._peak(name, values, np.argmax(values) if len(values) else 0)
 
     def min(self, name: str) -> Peak:
-        values = self._sizes(name)
+        values = self.values_of(name)
         return self._peak(name, values, np.argmin(values) if len(values) else 0)
 
     def final(self, name: str) -> Peak:
-        return self._peak(name, self._sizes(name), -1)
+        return self._peak(name, self.values_of(name), -1)
 
     def integral(self, name: str) -> float:
         """Over time, by the trapezoidal rule on the report times."""
-        return float(np.trapezoid(self._sizes(name), self["t"]))
+        return self._reduced("integral", name)
 
     def mean(self, name: str) -> float:
         """Over time."""
-        return self._over_time(self._sizes(name))
+        return self._reduced("mean", name)
 
     def rms(self, name: str) -> float:
         """The root of the mean square over time."""
-        return float(np.sqrt(self._over_time(self._sizes(name) ** 2)))
+        return self._reduced("rms", name)
 
-    def _over_time(self, values: Array) -> float:
-        t = self["t"]
-        return float(np.trapezoid(values, t) / (t[-1] - t[0])) if len(t) > 1 else float(values[0])
+    def _reduced(self, reduction: str, name: str) -> float:
+        return float(REDUCTIONS[reduction](self.values_of(name), self["t"]))
 
     def extremes(self, *patterns: str) -> Peaks:
         """The largest absolute value of every quantity that fits, with its time; without patterns, of all loads."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, log
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.native.enclosing import Guards, write_tape
 from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.native.rows import evaluate_rows
 from linkwork.records import changed, kept
 from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.sequence import ComputationSequence
@@ -124,12 +125,12 @@ def scales(p: Pointer, n_q: int, n_v: int, m: int) -> Scales:
     return Scales(*split(offset(p, HEADER), (n_q, n_v, m, m)))
 
 
-def put_header(numbers: Array, entries: Mapping[str, float]) -> None:
-    """Put these entries of the header where it stands at the beginning of p."""
+def put_header(numbers: Array, entries: Mapping[str, Any]) -> None:
+    """Put these entries of the header where it stands at the beginning of p, or of every p in rows."""
     integers = numbers.view(np.int64)
     for name, value in entries.items():
         k = PLACES[name]
-        (integers if k else numbers)[k] = value
+        (integers if k else numbers)[..., k] = value
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +269,31 @@ class System:
         p[held] = [self.equations.parameters[x] for x in self.equations.held]
         p[held.stop : self.first_of_parameters] = 0.0
         prepare.fill(given, given, p[self.first_of_parameters :])  # which are all it reads
+        return p
+
+    def p_of_rows(
+        self,
+        values: Array,
+        reciprocal_scales: Array | float = 1.0,
+        eps: Array | float = 0.0,
+        alpha: float = 0.0,
+        beta: float = 0.0,
+        weakness: Array | float = 0.0,
+        mobility: Array | float = 1.0,
+    ) -> Array:
+        """p of many mechanisms at once, which differ in the values of their parameters; see `p`.
+
+        Of forms without pivots, and with all rows of Psi_q.
+        """
+        prepare, count, n = self.functions["prepare"], len(values), values.shape[1]
+        given, p = np.ones((count, prepare.inputs)), np.zeros((count, self.first_of_parameters + prepare.outputs))
+        given[:, :n], given[:, n : n + 2] = values, (alpha, beta)
+        given[:, n + 2], given[:, n + 3 : n + 3 + self.m] = weakness, eps
+        given[:, n + 3 + self.m : n + 3 + self.m + self.n_v] = mobility
+        p[:, :HEADER], p[:, HEADER : self.held.start] = self.head, reciprocal_scales
+        places = {x: k for k, x in enumerate(self.equations.parameters)}
+        p[:, self.held] = values[:, [places[x] for x in self.equations.held]]
+        p[:, self.first_of_parameters :] = evaluate_rows(prepare, given, given)
         return p
 
 

@@ -478,8 +478,7 @@ def take_wish(at: Run) -> int:
     return reason
 
 
-@kernel
-def advance(
+def go_on(
     m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
 ) -> int:
     """Go on by at most `budget` attempted steps; the result is an `End`.
@@ -531,3 +530,11 @@ def advance(
         if at.n_moments == MOMENTS or at.is_full:
             break
     return End.REACHED if at.row == at.n_times else End.BUDGET
+
+
+@kernel
+def advance(
+    m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
+) -> int:
+    """The loop of one motion, see `go_on`."""
+    return go_on(m, p, own, w, times, stops, rows, budget)

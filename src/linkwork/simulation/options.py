@@ -105,19 +105,23 @@ class Start:
     def split(self, mechanism: Mechanism) -> tuple[dict[str, float], dict[str, float]]:
         """The values by names of coordinates: positions, and velocities."""
         check_values("start", self.values or {})
-        places: dict[str, str] = {}
-        speeds: dict[str, str] = {}
-        chart = mechanism.equations.chart
-        for e in (mechanism.equations, chart.tree, chart.body):
-            if e is not None:
-                of_q, of_v, _ = e.chart.state
-                places |= {x: name for name in e.q_names for x in (f"{of_q}:{name}", name)}
-                speeds |= {x: c.name for c in e.velocities for x in (f"{of_v}:{c.name}", c.speed)}
-        given = self.values or {}
-        for name in given:
-            check_choice("coordinate", name, {**places, **speeds})
-        q = {places[name]: x for name, x in given.items() if name in places}
-        return q, {speeds[name]: x for name, x in given.items() if name not in places}
+        known, q, v = coordinates_of(mechanism), dict[str, float](), dict[str, float]()
+        for name, x in (self.values or {}).items():
+            check_choice("coordinate", name, known)
+            level, own = known[name]
+            (q if level == "q" else v)[own] = x
+        return q, v
+
+
+def coordinates_of(mechanism: Mechanism) -> dict[str, tuple[str, str]]:
+    """What start values can be given of, by the names of results: whether it is one of q or v, and its name there."""
+    places, speeds, chart = dict[str, tuple[str, str]](), dict[str, tuple[str, str]](), mechanism.equations.chart
+    for e in (mechanism.equations, chart.tree, chart.body):
+        if e is not None:
+            of_q, of_v, _ = e.chart.state
+            places |= {x: ("q", name) for name in e.q_names for x in (f"{of_q}:{name}", name)}
+            speeds |= {x: ("v", c.name) for c in e.velocities for x in (f"{of_v}:{c.name}", c.speed)}
+    return speeds | places
 
 
 @dataclass(frozen=True)

@@ -107,16 +107,8 @@ def widen(extremes: Pointer, x: Pointer, count: int) -> None:
         most[i] = value if value > high or is_none else high
 
 
-@kernel
-def fill_dynamics(
-    n_rows: int,
-    ny: int,
-    n_held: int,
-    held: Pointer,
-    p: Pointer,
-    x: Pointer,
-    qd: Pointer,
-    w: Pointer,
+def find_rates(
+    n_rows: int, ny: int, n_held: int, held: Pointer, p: Pointer, x: Pointer, qd: Pointer, w: Pointer
 ) -> None:
     """In every row (t, q, v, a, lam) of x, with what events have changed until then, a and lam; and a row of qd."""
     about = header(p)
@@ -133,7 +125,14 @@ def fill_dynamics(
 
 
 @kernel
-def fill_report(
+def fill_dynamics(
+    n_rows: int, ny: int, n_held: int, held: Pointer, p: Pointer, x: Pointer, qd: Pointer, w: Pointer
+) -> None:
+    """Of one motion, see `find_rates`."""
+    find_rates(n_rows, ny, n_held, held, p, x, qd, w)
+
+
+def find_report(
     n_rows: int,
     n_held: int,
     x: Pointer,
@@ -171,6 +170,48 @@ def fill_report(
                 log_det -= math.log(abs(product))
                 product = 1.0
         found.log_det[k] = log_det - math.log(abs(product))
+
+
+@kernel
+def fill_report(
+    n_rows: int,
+    n_held: int,
+    x: Pointer,
+    held: Pointer,
+    p: Pointer,
+    outputs: Pointer,
+    measured: Pointer,
+    extremes: Pointer,
+    w: Pointer,
+) -> None:
+    """Of one motion, see `find_report`."""
+    find_report(n_rows, n_held, x, held, p, outputs, measured, extremes, w)
+
+
+@kernel
+def fill_motions(
+    count: int,
+    n_rows: int,
+    ny: int,
+    n_p: int,
+    parameters: Pointer,
+    exact: Pointer,
+    x: Pointer,
+    qd: Pointer,
+    outputs: Pointer,
+    measured: Pointer,
+    extremes: Pointer,
+    w: Pointer,
+) -> None:
+    """Of many motions without events, each with its p, what `find_rates` and `find_report` find."""
+    about = header(parameters)
+    width = 1 + about.n_q + 2 * about.n_v + about.m
+    for k in range(count):
+        rows = offset(x, k * n_rows * width)
+        find_rates(n_rows, ny, 0, w, offset(parameters, k * n_p), rows, qd, w)
+        found = offset(outputs, k * n_rows * about.n_report)
+        of = offset(measured, 4 * k * n_rows)
+        find_report(n_rows, 0, rows, w, offset(exact, k * n_p), found, of, offset(extremes, 2 * k * width), w)
 
 
 class Report(NamedTuple):
@@ -257,13 +298,16 @@ def trajectory(
 
 
 def count_turns(t: Array, values: Array, turning: list[int]) -> Array:
-    """The same with whole turns added to these columns: from row to row each changes as its rate, the next, has it."""
+    """The same with whole turns added to these columns: from row to row each changes as its rate, the next, has it.
+
+    Of one motion or, with an axis before that of rows, of many.
+    """
     counted = values.copy()
     for k in turning:
-        angle, rate = values[:, k], values[:, k + 1]
-        changes = 0.5 * np.diff(t) * (rate[1:] + rate[:-1])
+        angle, rate = values[..., k], values[..., k + 1]
+        changes = 0.5 * np.diff(t) * (rate[..., 1:] + rate[..., :-1])
         turns = np.round((changes - np.diff(angle)) / math.tau)
-        counted[1:, k] += math.tau * np.cumsum(np.where(np.isfinite(turns), turns, 0.0))
+        counted[..., 1:, k] += math.tau * np.cumsum(np.where(np.isfinite(turns), turns, 0.0), axis=-1)
     return counted
 
 
@@ -306,9 +350,9 @@ def _note_folds(model: Model, t: Array, q: Table) -> Iterator[Note]:
 def euler_gap(q: Array, bodies: int) -> Array:
     """The largest ||e| - 1| of the bodies in space, which no row of Psi measures, at every time."""
     if not q.size:
-        return np.zeros(len(q))
-    e = q[:, : 7 * bodies].reshape(len(q), bodies, 7)[:, :, 3:]
-    return np.asarray(np.abs(np.sqrt(np.einsum("ijk,ijk->ij", e, e)) - 1.0).max(axis=1))
+        return np.zeros(q.shape[:-1])
+    e = q[..., : 7 * bodies].reshape(*q.shape[:-1], bodies, 7)[..., 3:]
+    return np.asarray(np.abs(np.sqrt(np.einsum("...jk,...jk->...j", e, e)) - 1.0).max(axis=-1))
 
 
 def bytes_needed(equations: Equations, n_times: int) -> int:

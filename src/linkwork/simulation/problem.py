@@ -197,22 +197,7 @@ class Motion:
         return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
 
     def new_problem(self) -> Problem:
-        s, how = self.system, self.form.how
-        derivative, ny = self.form.derivative, self.form.derivative.outputs
-        is_projected = how.stabilization == "projection" and s.equations.is_constrained
-        onto = projection.of_system(s, project if is_projected else measure, ny - self.n)
-        return Problem(
-            derivative,
-            ny,
-            self.form.method,
-            onto,
-            n_norm=self.n,
-            n_rows=self.n + N_WORK,
-            guards=s.guards,
-            events=actions_of(s),
-            rates=self.form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
-            clocks=clocks_of(s, self.controllers),
-        )
+        return problem_of(self.form, self.controllers)
 
     def loop_p(self, t: float, y: Array) -> Array:
         """p of the time loop: with so many repetitions that eps leaves UNSEEN of a tolerance in the accelerations.
@@ -328,6 +313,24 @@ class Motion:
     def part(self, first: int) -> Part:
         """What rows are evaluated with from this one on."""
         return Part(first, self.form, self.measured._replace(p=self.p.copy()))
+
+
+def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:
+    """What the time loop needs to know of a form."""
+    s, how, n = form.system, form.how, form.system.n_q + form.system.n_v
+    is_projected = how.stabilization == "projection" and s.equations.is_constrained
+    return Problem(
+        form.derivative,
+        form.derivative.outputs,
+        form.method,
+        projection.of_system(s, project if is_projected else measure, form.derivative.outputs - n),
+        n_norm=n,
+        n_rows=n + N_WORK,
+        guards=s.guards,
+        events=actions_of(s),
+        rates=form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
+        clocks=clocks_of(s, controllers),
+    )
 
 
 def implicit_of(mechanism: Mechanism, how: Choice, metric: Metric) -> str:

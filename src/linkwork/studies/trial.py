@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.driven.kinematics import kinematics
-from linkwork.errors import LinkworkError, NumericalStop, UsageError
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice
+from linkwork.simulation.options import Start, coordinates_of
 from linkwork.simulation.simulate import simulate
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
@@ -23,10 +24,27 @@ class Trial:
     is_driven: bool
     options: Mapping[str, Any]
 
+    def is_parameter(self, name: str) -> bool:
+        """Whether a name is that of a parameter, else of a coordinate or velocity at the start; UsageError if none."""
+        known = self.mechanism.model.parameters
+        if name in known or self.is_driven or "." not in name:
+            check_choice("parameter", name, known)
+            return True
+        check_choice("coordinate", name, coordinates_of(self.mechanism))
+        return False
+
     def move(self, values: Mapping[str, float]) -> Trajectory:
-        """The motion with these values of parameters."""
-        analysis = kinematics if self.is_driven else simulate
-        return analysis(self.mechanism, dict(values), **self.options)
+        """The motion with these values of parameters, and of coordinates and velocities at the start."""
+        if self.is_driven:
+            return kinematics(self.mechanism, dict(values), **self.options)
+        given = {name: x for name, x in values.items() if self.is_parameter(name)}
+        options = dict(self.options)
+        if len(given) < len(values):
+            start = options.get("start")
+            start = start if isinstance(start, Start) else Start(start)
+            own = {name: x for name, x in values.items() if name not in given}
+            options["start"] = replace(start, values={**(start.values or {}), **own})
+        return simulate(self.mechanism, given, **options)
 
     def check_takes(self, designs: Sequence[Mapping[str, float]]) -> list[str]:
         """The units of what is taken, by the first of these designs that moves; UsageError for what no motion has."""

@@ -1,0 +1,177 @@
+"""Which motions can be made ready, advanced and evaluated many at once, and which values are sound."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.compiled.system import System
+from linkwork.driven.kinematics import ARM, MASS, PREDICTED, compile_driven
+from linkwork.elements.bodies import PlanarBody
+from linkwork.equations.places import Places
+from linkwork.equations.programs import LOCAL
+from linkwork.errors import LinkworkError
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.integrators.integrate import Settings, report_times
+from linkwork.model import Simulation
+from linkwork.native.rows import evaluate_rows
+from linkwork.simulation.motions import Plan
+from linkwork.simulation.options import MOST_STEPS, Choice, Integrator, Start, choose
+from linkwork.simulation.problem import compile_form, form_of, problem_of
+from linkwork.simulation.simulate import _limit_steps, _settle
+from linkwork.soundness import check_span
+from linkwork.tolerances import NEGLIGIBLE
+
+Array = NDArray[np.float64]
+
+
+def plan_simulations(
+    mechanism: Mechanism,
+    names: Collection[str],
+    *,
+    start: Mapping[str, float] | Start | None = None,
+    t_end: float | str | None = None,
+    step: float | str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    formulation: Any = "augmented",
+    stabilization: Any = "projection",
+    integrator: Any = "auto",
+) -> Plan | str:
+    """What simulations with other values of these parameters have in common; or why each goes its own way."""
+    if isinstance(start, Start) or (start and mechanism.equations.chart.body is not None):
+        return "start"
+    settings = _settle(mechanism, t_end, step, rtol, atol)
+    by = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
+    how = choose(formulation, stabilization, by.method, settings.t_end)
+    if reason := why_alone(mechanism, names, how):
+        return reason
+    if mechanism.equations.chart.body is not None and not {*names} <= {*mechanism.model.parameters}:
+        return "start"
+    form = form_of(mechanism, how, compile_form(mechanism, how, "mass", None))
+    key = "problem", how.formulation, how.stabilization, form.method, "mass"
+    problem = mechanism.shared.compiled(key, lambda _: problem_of(form))
+    times = report_times(0.0, settings.t_end, settings.step)
+    stops = mechanism.equations.switching_times(settings.t_end)
+    return Plan(mechanism, form, problem, _limit_steps(settings, by.longest, None), times, stops, by.max_steps)
+
+
+def plan_kinematics(
+    mechanism: Mechanism,
+    names: Collection[str],
+    *,
+    t_end: float | str | None = None,
+    step: float | str | None = None,
+    max_steps: int = MOST_STEPS,
+    assemble: bool = False,
+) -> Plan | str:
+    """The same of motions that drivers prescribe."""
+    settings = mechanism.model.simulation.changed(t_end, step)
+    if assemble or mechanism.equations.chart.body is not None:
+        return "start"
+    if reason := why_alone(mechanism, names, PREDICTED):
+        return reason
+    code: System = mechanism.shared.compiled(("driven",), compile_driven)
+    local = mechanism.system(LOCAL)
+    system = code.with_values(code.equations.with_values({**mechanism.equations.parameters, ARM: 1.0, MASS: 1.0}))
+    form = form_of(mechanism, PREDICTED, system)
+    problem = mechanism.shared.compiled(("problem", "driven"), lambda _: problem_of(form))
+
+    def complete(values: Array) -> None:
+        """Put ARM and MASS where they stand, behind the parameters of the mechanism; see `Driven.begin_at`."""
+        own = np.ascontiguousarray(values[:, :-2])
+        q = evaluate_rows(local.functions["start"], own, own)[:, : local.n_q]
+        stated = Places(local.equations, local.functions, own, local.p_of_rows(own), q, np.zeros((len(q), local.n_v)))
+        inertia = stated.diagonal / np.where(local.equations.turning, stated.length[:, None] ** 2, 1.0)
+        largest = inertia.max(axis=1, initial=0.0)
+        values[:, -2], values[:, -1] = stated.length, np.where(largest > 0.0, largest, 1.0)
+
+    times = report_times(0.0, settings.t_end, settings.step)
+    stops = mechanism.equations.switching_times(settings.t_end)
+    control = Settings(settings.rtol, settings.atol, NEGLIGIBLE * settings.t_end)
+    return Plan(mechanism, form, problem, control, times, stops, max_steps, True, complete)
+
+
+def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:
+    """Why motions have to be simulated one by one; nothing if they need not."""
+    model, e = mechanism.model, mechanism.equations
+    if how.formulation != "augmented" or how.implicit or how.has_fixed_steps:
+        return "method"
+    if mechanism.unplaced is not None:
+        return "start"
+    if model.functions or model.signals:
+        return "signals"
+    if any(event.at_start or event.is_level for event in e.events):
+        return "events"
+    if e.hints.chain is not None:
+        return "size"
+    if not {*names}.isdisjoint(str(x.value) for x in ordered(e._switching[0]) if x.op == "symbol"):
+        return "times"
+    return ""
+
+
+class Soundness:
+    """Which values of these parameters are sound, of all points at once where only the masses of bodies matter."""
+
+    def __init__(self, mechanism: Mechanism, names: Sequence[str], settings: Simulation) -> None:
+        self.mechanism, self.names, self.settings = mechanism, names, settings
+        uses, model = mechanism.shared.uses, mechanism.model
+        self.part = uses.dependent(model, names)
+        self.formulas = uses.formulas(model, names).nodes
+        self.bodies = [body for body in self.part.bodies if isinstance(body, PlanarBody)]
+        self.is_simple = len(self.bodies) == len(self.part.bodies) and not any(self.asked())
+
+    def asked(self) -> Iterator[bool]:
+        """Of what faults of joints, forces and drivers ask for, whether it depends on the parameters."""
+        part, varied = self.part, {*map(symbol, self.names)}
+        if part.events or part.signals or part.stated is not None:
+            yield True
+            return
+        yield bool(part.drivers)
+        numbers = Asking({symbol(name): value for name, value in self.mechanism.model.parameters.items()})
+        elements: tuple[Any, ...] = (*part.joints, *part.forces)
+        for element in elements:
+            list(element.faults(numbers))
+        yield any(not varied.isdisjoint(ordered([x])) for x in numbers.asked)
+
+    def refuses(self, values: Array) -> NDArray[np.bool_]:
+        """Of each row of values of these parameters, whether the model is not sound with them."""
+        if not self.is_simple:
+            return np.array([self.refuses_one(row) for row in values.tolist()], dtype=bool)
+        wanted = [*self.formulas, *(as_expr(x) for body in self.bodies for x in (body.mass, body.J()))]
+        known: dict[Expr, Any] = {symbol(name): x for name, x in self.mechanism.model.parameters.items()}
+        known |= {symbol(name): column for name, column in zip(self.names, values.T, strict=True)}
+        found = evaluate(wanted, known, numpy_arithmetic())
+        refused = np.asarray(~np.isfinite(values).all(axis=1))
+        for k, x in enumerate(found):
+            refused |= ~np.isfinite(x) if k < len(self.formulas) else np.less(x, 0.0)
+        return refused
+
+    def refuses_one(self, row: Sequence[float]) -> bool:
+        try:
+            changed = self.mechanism.changed(dict(zip(self.names, row, strict=True)))
+            check_span(changed.model, self.settings)
+        except LinkworkError:
+            return True
+        return False
+
+
+class Asking:
+    """Numbers of a model, which notes those that it is asked for."""
+
+    def __init__(self, values: Mapping[Expr, float]) -> None:
+        self.values, self.asked = values, list[Expr]()
+
+    def value(self, x: Expr | float) -> float:
+        if not isinstance(x, Expr):
+            return float(x)
+        self.asked.append(x)
+        return float(evaluate([x], self.values)[0])
+
+    def is_constant(self, x: Expr | float) -> bool:
+        return not any(node.op == "symbol" and node not in self.values for node in ordered([as_expr(x)]))

@@ -1,0 +1,401 @@
+"""Many motions of one structure at once: made ready, advanced and evaluated in arrays with a row for each.
+
+What is done here for all is what `Motion` does for one, in the same order and by the same programs. A motion that asks
+for more (joints that have to be searched for, events, another method, a singular position) is left to `simulate`, with
+the reason why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism
+from linkwork.compiled.system import (
+    EPS_FRAGILE,
+    FRAGILE_LOOPS,
+    LIGHT,
+    MOST_OF_LIGHT,
+    MOST_REPETITIONS,
+    UNSETTLED,
+    UNSURE,
+    System,
+    put_header,
+    repetitions,
+)
+from linkwork.constraints import projection
+from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.places import Places
+from linkwork.equations.solution import EPS
+from linkwork.errors import ModelError
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitute
+from linkwork.expressions.graph import ZERO, Expr
+from linkwork.integrators.block import Advanced, Track
+from linkwork.integrators.integrate import Problem, Settings
+from linkwork.native.kernels import size_of
+from linkwork.native.rows import evaluate_rows
+from linkwork.readings import Quantity, Readings
+from linkwork.simulation.judgement import ACCUMULATED, LIMIT
+from linkwork.simulation.outputs import ENERGY, count_turns, euler_gap, fill_motions, rates
+from linkwork.simulation.passages import SINGULAR
+from linkwork.simulation.problem import MOST_TIMES, UNSEEN, Form, more_repetitions
+from linkwork.start.branches import check_branch
+from linkwork.start.closing import REACH, SMALL
+from linkwork.tolerances import AGREEMENT, CLOSED, HALF_THE_DIGITS, NEGLIGIBLE, TYPED
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What motions of one structure have in common."""
+
+    mechanism: Mechanism
+    form: Form
+    problem: Problem
+    control: Settings
+    times: Array
+    stops: Sequence[float]
+    max_steps: int
+    is_driven: bool = False  # by drivers that take all freedoms
+    complete: Callable[[Array], None] = lambda values: None  # puts what follows from the other values among them
+
+    @property
+    def system(self) -> System:
+        return self.form.system
+
+    @property
+    def equations(self) -> Equations:
+        return self.system.equations
+
+    @property
+    def t_end(self) -> float:
+        return float(self.times[-1])
+
+    def track(self) -> Track:
+        """Memory for one thread."""
+        s = self.system
+        n_p = s.first_of_parameters + s.functions["prepare"].outputs
+        return Track(self.problem, n_p, self.times, self.control, self.stops, self.max_steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """Motions that are ready: where they start, parameters of the loop, of reports and exact ones, states, scales."""
+
+    numbers: Rows  # of these among those that were to be made ready
+    places: Places
+    p: Array
+    loop_p: Array
+    exact: Array
+    y: Array
+    scale: Array
+    rate: Array  # by which errors of velocities are measured
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Begun:
+        """Some of these motions."""
+        p, loop_p, exact, y = (x[rows] for x in (self.p, self.loop_p, self.exact, self.y))
+        places = self.places.chosen(rows)
+        return Begun(self.numbers[rows], places, p, loop_p, exact, y, self.scale[rows], self.rate[rows])
+
+
+def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Array]) -> tuple[Begun, list[str]]:
+    """Motions with these values of parameters, and these of coordinates by name; of each why it is not ready."""
+    why = np.full(len(values), "", dtype="U16")
+    plan.complete(values)
+    places, numbers = stated_places(plan, values, q, v), np.arange(len(values))
+
+    def leave(chosen: NDArray[np.bool_], reason: str) -> None:
+        nonlocal places, numbers
+        if chosen.any():
+            why[numbers[chosen]] = reason
+            places, numbers = places.chosen(~chosen), numbers[~chosen]
+
+    leave(~(places.is_finite & np.isfinite(places.q).all(axis=1) & np.isfinite(places.v).all(axis=1)), "start")
+    leave(~places.is_regular, "mass")
+    closed, fits = find_starts(plan, places)
+    places = closed
+    leave(~fits, "start")
+    leave(~places.is_regular, "mass")
+    if plan.is_driven:
+        leave((places.rank < len(plan.equations.v)) | (places.rank < places.m), "singular")
+    leave(has_no_branch(places), "singular")  # of driven ones there is none any more
+    p, exact, eps = measure(plan, places)
+    s, n_q, n = plan.system, plan.system.n_q, plan.system.n_q + plan.system.n_v
+    onto = projection.of_system(s)
+    x = np.column_stack([np.zeros(len(p)), places.q, places.v, np.zeros((len(p), N_WORK))])
+    y = np.ascontiguousarray(evaluate_rows(onto, x, p)[:, : n + N_WORK])
+    loop_p = p.copy()
+    accuracy = UNSEEN * plan.control.rtol
+    put_header(loop_p, {"repetitions": counts(places.smallest, eps, accuracy) + more_repetitions(s)})
+    length, rate = extents(plan, places, p)
+    scale = np.where(plan.equations.lengths[:n], length[:, None], 1.0)
+    if plan.equations.n_states:
+        found = values_of(plan.equations, plan.equations.chart.state_scales, places)
+        scale[:, n_q - plan.equations.n_states : n_q] = found
+    scale[:, n_q:] *= rate[:, None]
+    return Begun(numbers, places, p, loop_p, exact, y, scale, rate), why.tolist()
+
+
+def values_of(e: Equations, outputs: Sequence[Expr], places: Places) -> Array:
+    """Expressions of parameters, t, q and v at all places."""
+    known = dict(zip(e.parameters, places.values.T, strict=True))
+    known |= {TIME: 0.0, **dict(zip(e.q, places.q.T, strict=True)), **dict(zip(e.v, places.v.T, strict=True))}
+    found = evaluate(outputs, known, numpy_arithmetic())
+    return np.column_stack([np.broadcast_to(x, len(places.q)) for x in found])
+
+
+def stated_places(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Array]) -> Places:
+    """As the model states them, but for these coordinates and velocities."""
+    s, e = plan.system, plan.equations
+    x = evaluate_rows(s.functions["start"], values, values)
+    own_q, own_v, stated = np.split(x, [s.n_q, s.n_q + s.n_v], axis=1)
+    if plan.is_driven:
+        own_v = np.zeros_like(own_v)
+    for given, columns, names in ((q, own_q, e.q_names), (v, own_v, e.v_names)):
+        for name, column in given.items():
+            columns[:, names.index(name)] = column
+    return Places(e, s.functions, values, s.p_of_rows(values), own_q.copy(), own_v.copy(), stated)
+
+
+def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
+    """Where motions start that are stated so, joints closed and velocities made to fit; and which do start there.
+
+    What fits is left as it is, to the bit. Else Newton's iteration closes the joints from where they are stated, and
+    then takes velocities from those that are stated, each by the least change in the metric of the system.
+    """
+    fits: NDArray[np.bool_] = np.asarray((given.gap <= CLOSED) & (given.reversal <= CLOSED).all(axis=1))
+    is_aligned = np.asarray(given.rate <= CLOSED * given.speed)
+    if plan.equations.chart.body is not None:  # the bodies are as they are stated, or are to be fitted first
+        return given, np.asarray(fits & is_aligned & (given.departure <= CLOSED))
+    good, near = np.asarray(fits & is_aligned), (given.gap <= SMALL) & (given.reversal <= SMALL).all(axis=1)
+    moved = np.flatnonzero(near & ~good)
+    if not len(moved):
+        return given, good
+    start = given.chosen(moved)
+    p, onto, n_q, n_v = measure(plan, start)[0], projection.of_system(plan.system), start.q.shape[1], start.v.shape[1]
+
+    def project(q: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        x = np.column_stack([np.zeros(len(q)), q, start.v, np.zeros((len(q), N_WORK))])
+        found = evaluate_rows(onto, x, p)
+        is_done = np.asarray(found[:, n_q + n_v + N_WORK + 3] == projection.CONVERGED)
+        return found[:, :n_q], found[:, n_q : n_q + n_v], is_done
+
+    q, _, converged = project(start.q)
+    q = np.where(fits[moved][:, None], start.q, q)
+    _, v, aligned = project(q)
+    place = replace(start, q=q, v=start.v)
+    v = np.where((place.rate <= CLOSED * place.speed)[:, None], start.v, v)
+    place = replace(start, q=q, v=v)
+    is_near = (np.abs(q - start.q) <= REACH * start.q_scale).all(axis=1) & place.is_finite
+    is_closed = (place.gap <= HALF_THE_DIGITS) & (place.reversal <= HALF_THE_DIGITS).all(axis=1)
+    good[moved] = converged & aligned & is_near & is_closed & ~has_other_velocities(start, place)
+    whole_q, whole_v = given.q.copy(), given.v.copy()
+    whole_q[moved], whole_v[moved] = q, v
+    return replace(given, q=whole_q, v=whole_v), good
+
+
+def has_other_velocities(given: Places, place: Places) -> NDArray[np.bool_]:
+    """Whether velocities that the model gives would change by more than SMALL, see start.closing."""
+    e = given.equations
+    shifts = [c.kind == "length" for c in e.velocities]
+    turns = {x: ZERO for x, is_shift in zip(e.chart.start_v, shifts, strict=True) if not is_shift}
+    of_model = evaluate_rows(given.functions["start"], given.values, given.values)[:, len(e.q) : len(e.q) + len(e.v)]
+    as_stated = (of_model == given.v).all(axis=1)
+    own = np.where(shifts, values_of(e, substitute(e.chart.start_v, turns), given), given.v)
+    stated = np.where(as_stated[:, None], own, given.v)
+    sizes = np.abs(stated) / given.v_scale
+    stated = np.where(sizes > AGREEMENT * sizes.max(axis=1, initial=0.0)[:, None], np.abs(stated), 0.0)
+    changes = np.abs(place.v - given.v)
+    kinds = [(c.owner, c.kind) for c in e.velocities]
+    fastest = np.column_stack([stated[:, [k == kind for k in kinds]].max(axis=1) for kind in kinds])
+    return np.asarray(((fastest > 0.0) & (changes > SMALL * fastest)).any(axis=1))
+
+
+def has_no_branch(places: Places) -> NDArray[np.bool_]:
+    """Where velocities at a singular position belong to no branch."""
+    found = np.zeros(len(places.q), dtype=bool)
+    for k in np.flatnonzero(places.rank < places.m):
+        try:
+            check_branch(places[int(k)])
+        except ModelError:
+            found[k] = True
+    return found
+
+
+def counts(smallest: Array, eps: Array, *accuracy: float) -> NDArray[np.int64]:
+    """Repetitions of the linear solution, of each motion."""
+    known: dict[tuple[float, float], int] = {}
+    pairs = [*zip(smallest.tolist(), eps.tolist(), strict=True)]
+    for pair in pairs:
+        if pair not in known:
+            known[pair] = repetitions(*pair, *accuracy)
+    return np.array([known[pair] for pair in pairs], dtype=np.int64)
+
+
+def measure(plan: Plan, places: Places) -> tuple[Array, Array, Array]:
+    """p with the scales, rank and eps of each place, the same with the least eps, and eps; see `measure_at`."""
+    s, how, rank = plan.system, plan.form.how, places.rank
+    fragile = FRAGILE_LOOPS * places.smallest**2 if plan.equations.chart.kind == "joint" else 0.0
+    eps = np.where(places.depend_only_here, np.maximum(EPS_FRAGILE, fragile), EPS)
+    inertia = places.diagonal * places.v_scale**2
+    is_light = inertia.min(axis=1, initial=np.inf) < LIGHT * inertia.max(axis=1, initial=0.0)
+    most = np.where(is_light & (inertia.size > 0), MOST_OF_LIGHT, MOST_REPETITIONS)
+    header: dict[str, object] = {
+        **plan.form.header,
+        "repetitions": counts(places.smallest, eps) + more_repetitions(s),
+        "most_repetitions": np.where(places.depend_only_here, 0, most),
+    }
+    scale = 1.0 / np.hstack([places.scales, places.row_scale])
+    weakness = np.asarray((s.m - rank) * (1.0 + UNSURE) + UNSETTLED, dtype=np.float64)
+    size, mobility = places.size, places.v_scale**2
+    p = s.p_of_rows(places.values, scale, eps[:, None] * size, how.alpha, how.beta, weakness, mobility)
+    put_header(p, header)
+    exact = p
+    if (eps != EPS).any():
+        exact = s.p_of_rows(places.values, scale, EPS * size, 0.0, 0.0, weakness)
+        put_header(exact, header)
+    return p, exact, eps
+
+
+def extents(plan: Plan, places: Places, p: Array) -> tuple[Array, Array]:
+    """A length and a rate of each motion, see `Motion.find_extent`."""
+    n_q, n, count = plan.system.n_q, plan.system.n_q + plan.system.n_v, len(p)
+    x = np.column_stack([np.zeros(count), places.q, places.v, np.zeros((count, N_WORK))])
+    a = np.abs(evaluate_rows(plan.form.dynamics, x, p)[:, n_q:n])
+    length = np.where(places.arm > 0.0, places.arm, 1.0)
+    by = np.where(plan.equations.lengths[n_q:n], length[:, None], 1.0)
+    paces = np.hstack([np.abs(places.v) / by, np.sqrt(0.5 * a / by)])
+    pace = np.fmax.reduce(paces, axis=1, initial=0.0)
+    return length, np.minimum(np.where(pace * plan.t_end > TYPED, pace, 1.0 / plan.t_end), MOST_TIMES / plan.t_end)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """Report rows of motions, each (t, q, v, a, lam), the work done, and what was found at them."""
+
+    x: Array
+    work: Array
+    outputs: Array
+    gap: Array
+    rate: Array
+    contradiction: Array
+    log_det: Array
+    extremes: Array
+
+
+def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows) -> Evaluated:
+    """The motions at some of their report times."""
+    s = plan.system
+    n, count, n_rows = s.n_q + s.n_v, len(begun.p), len(chosen)
+    ny, width, n_out = n + N_WORK, 1 + n + s.n_v + s.m, s.functions["report"].outputs
+    x, rows = np.empty((count, n_rows, width)), advanced.rows[:, chosen]
+    x[:, :, 0], x[:, :, 1 : 1 + n] = plan.times[chosen], rows[:, :, :n]
+    outputs, measured = np.empty((count, n_rows, n_out)), np.empty((count, 4, n_rows))
+    extremes = np.zeros((count, 2, width))
+    inner = max(plan.form.dynamics.work, s.functions["report"].work, s.functions["close"].work)
+    w = np.empty(size_of(rates, ny, s.m) + s.functions["close"].outputs + inner)
+    given = begun.p.shape[1], begun.p.copy(), begun.exact.copy()
+    fill_motions(count, n_rows, ny, *given, x, np.empty((n_rows, s.n_q)), outputs, measured, extremes, w)
+    found = outputs[:, :, : n_out - 2 * s.m]
+    gap, rate, contradiction, log_det = np.moveaxis(measured, 1, 0)
+    return Evaluated(x, rows[:, :, n:], found, gap, rate, contradiction, log_det, extremes)
+
+
+def doubts(plan: Plan, begun: Begun, advanced: Advanced, at: Evaluated) -> list[str]:
+    """Of each motion what speaks against it, see `is_beyond_doubt`; a singular position that it may have passed."""
+    s, places = plan.system, begun.places
+    residual = np.maximum(advanced.residuals[:, 1], advanced.residuals[:, 2] / begun.rate)
+    is_closed = residual <= AGREEMENT * np.minimum(places.length, 1.0)
+    kinetic, potential = at.outputs[:, :, 0], at.outputs[:, :, 1]
+    dissipated, supplied = at.work[:, :, 0], at.work[:, :, 1]
+    total = kinetic + potential + dissipated - supplied
+    worst = np.abs(total - total[:, :1]).max(axis=1)
+    forms = np.stack([kinetic, potential, dissipated, supplied])
+    first, most, least = forms[:, :, 0], forms.max(axis=2), forms.min(axis=2)
+    turned_over = np.maximum(most[0], np.maximum(most - first, first - least).max(axis=0))
+    largest = np.maximum(most.max(axis=0), -least.min(axis=0))
+    good = np.isfinite(at.outputs).all(axis=(1, 2))
+    if not plan.is_driven:
+        good &= is_closed
+        good &= worst <= LIMIT * turned_over + ACCUMULATED * largest
+        good &= contradictions(s, places, at) <= LIMIT
+    reasons = np.where(good, "", "doubtful")
+    reasons[good & may_pass_singular(s, at)] = "singular"
+    return [str(x) for x in reasons]
+
+
+def contradictions(s: System, places: Places, at: Evaluated) -> Array:
+    """See `find_contradiction`."""
+    if not s.m:
+        return np.zeros(len(places.q))
+    n = s.n_q + s.n_v
+    largest, sizes = at.contradiction.max(axis=1), np.abs(at.extremes)
+    v, a, lam = sizes[:, :, 1 + s.n_q : 1 + n], sizes[:, :, 1 + n : 1 + n + s.n_v], sizes[:, :, 1 + n + s.n_v :]
+    held = (lam * (places.size / places.row_scale)[:, None]).max(axis=(1, 2))
+    size = (a / places.v_scale[:, None]).max(axis=(1, 2)) + (v / places.v_scale[:, None]).max(axis=(1, 2)) ** 2
+    found = np.where(largest > NEGLIGIBLE * held, largest, 0.0)
+    return np.where(size > 0.0, found / np.where(size > 0.0, size, 1.0), found)
+
+
+def may_pass_singular(s: System, at: Evaluated) -> NDArray[np.bool_]:
+    """Whether the determinant falls anywhere so fast that it could vanish, see `find_singular`."""
+    log_det = at.log_det
+    found = np.zeros(len(log_det), dtype=bool)
+    if s.m == 0 or log_det.shape[1] < 3:
+        return found
+    lowest, highest = log_det.min(axis=1), log_det.max(axis=1)
+    spread = highest - lowest
+    found = np.isfinite(spread) & (3.0 * np.exp(-0.5 * spread) <= 2.0 + SINGULAR)
+    values = np.exp(0.5 * (log_det - highest[:, None]))
+    padded = np.concatenate([values[:, :1], values, values[:, -1:]], axis=1)
+    before, after = padded[:, :-2], padded[:, 2:]
+    fall = np.maximum(before, after) - values
+    candidates = (values <= before) & (values <= after) & (values <= 2.0 * fall + SINGULAR)
+    return np.asarray(found & candidates.any(axis=1))
+
+
+class Motions(Readings):
+    """Report rows of many motions by the names of results: arrays with a row for each motion."""
+
+    def __init__(self, plan: Plan, at: Evaluated, times: Array) -> None:
+        self.name, self.t = plan.mechanism.model.name, times
+        e, x, m = plan.equations, at.x, plan.system.m
+        ends = np.cumsum([1, len(e.q), len(e.v), len(e.v), m]).tolist()
+        blocks = [x[:, :, a:b] for a, b in pairwise(ends)]
+        tables = dict(zip((*e.chart.state, "lam"), blocks, strict=True))
+        first = 2
+        for kind in e.outputs:
+            columns = at.outputs[:, :, first : first + len(e.columns[kind].labels)]
+            turning = e.turning_outputs.get(kind)
+            tables[kind] = count_turns(times, columns, turning) if turning else columns
+            first += len(e.columns[kind].labels)
+        self._found = {"t": Quantity(np.broadcast_to(times, x.shape[:2]), "s")}
+        for kind, values in tables.items():
+            _, names, units = e.columns[kind]
+            self._found |= {n: Quantity(values[:, :, k], u) for k, (n, u) in enumerate(zip(names, units, strict=True))}
+        energies = at.outputs[:, :, 0], at.outputs[:, :, 1], at.work[:, :, 0], at.work[:, :, 1]
+        self._found |= {name: Quantity(values, "J") for name, values in zip(ENERGY.names, energies, strict=True)}
+        total = energies[0] + energies[1] + energies[2] - energies[3]
+        self._found["energy:drift"] = Quantity(total - total[:, :1], "J")
+        self._found["error:velocity"] = Quantity(at.rate, "m/s, rad/s")
+        gap, model = at.gap, plan.mechanism.model
+        if model.space == "spatial":
+            gap = np.maximum(gap, euler_gap(tables["q"], len(model.bodies)))
+        self._found["error:position"] = Quantity(gap, "m, rad")
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        return self._found
+
+    def __getitem__(self, name: str) -> Array:
+        return self.t if name == "t" else super().__getitem__(name)
+
+    def rates_of(self, name: str) -> tuple[str, ...]:
+        return ()
