@@ -147,7 +147,7 @@ BALL = """
 linkwork: 1
 name: ball
 gravity: [0, -g]
-parameters: {g: 10, h: 2, m: 1}
+parameters: {g: 10, h: 20, m: 1}
 bodies: {ball: {mass: m, inertia: 1, position: [0, h]}}
 events: {floor: {when: ball.y, action: stop}}
 simulation: {t_end: 1, step: 0.01}

@@ -15,7 +15,10 @@ from linkwork.constraints.projection import project_start
 from linkwork.driven.inverse import Acted, fill_forces
 from linkwork.driven.kinematics import kinematics
 from linkwork.formulations import FORMULATIONS, right_side
+from linkwork.integrators import block
+from linkwork.native import rows
 from linkwork.native.kernels import Kernel, size_of
+from linkwork.simulation import motions
 from linkwork.simulation import outputs as results
 from linkwork.simulation.options import Choice
 from linkwork.simulation.problem import Motion
@@ -58,26 +61,26 @@ def test_projection(how: Kernel) -> None:
 
 def test_tables_of_results() -> None:
     motion, x = moving("augmented", "projection")
-    s, rows, ny = motion.system, 3, len(x) - 1
-    times, states = np.linspace(0.0, 0.2, rows), np.tile(x[1:], (rows, 1)) * np.linspace(1.0, 1.1, rows)[:, None]
+    s, count, ny = motion.system, 3, len(x) - 1
+    times, states = np.linspace(0.0, 0.2, count), np.tile(x[1:], (count, 1)) * np.linspace(1.0, 1.1, count)[:, None]
     f, width, found = s.functions, 1 + s.n_q + 2 * s.n_v + s.m, []
     for stepped in (False, True):
-        x, qd = np.full((rows, width), np.nan), np.full(rows * s.n_q, np.nan)
+        x, qd = np.full((count, width), np.nan), np.full(count * s.n_q, np.nan)
         x[:, 0], x[:, 1 : 1 + s.n_q + s.n_v] = times, states[:, : s.n_q + s.n_v]
         x = x.ravel()
         scratch = np.full(size_of(results.rates, ny, s.m) + motion.form.dynamics.work, np.nan)
-        run(results.fill_dynamics, stepped, rows, ny, 0, np.empty(0), motion.p, x, qd, scratch)
+        run(results.fill_dynamics, stepped, count, ny, 0, np.empty(0), motion.p, x, qd, scratch)
         found.append(np.concatenate([x, qd]))
     np.testing.assert_array_equal(found[1], found[0])
     inner, lines = max(f[name].work for name in ("report", "close")), []
     for stepped in (False, True):
-        sizes = rows * f["report"].outputs, size_of(results.measures, rows), 2 * width
+        sizes = count * f["report"].outputs, size_of(results.measures, count), 2 * width
         out = _, _, extremes = [np.full(size, np.nan) for size in sizes]
         scratch = np.full(f["close"].outputs + inner, np.nan)
-        run(results.fill_report, stepped, rows, 0, x.copy(), np.empty(0), motion.p, *out, scratch)
+        run(results.fill_report, stepped, count, 0, x.copy(), np.empty(0), motion.p, *out, scratch)
         lines.append(np.concatenate(out))
-        np.testing.assert_array_equal(extremes[:width], x.reshape(rows, width).min(axis=0))
-        np.testing.assert_array_equal(extremes[width:], x.reshape(rows, width).max(axis=0))
+        np.testing.assert_array_equal(extremes[:width], x.reshape(count, width).min(axis=0))
+        np.testing.assert_array_equal(extremes[width:], x.reshape(count, width).max(axis=0))
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 
 
@@ -85,15 +88,34 @@ def test_forces_of_actuators() -> None:
     """Of four of them, three are asked for theirs, and one has a size."""
     model = load("four_rrr")
     acted = Acted(prepare(model), kinematics(model, t_end=0.2, step=0.1))
-    (system, p), rows, found = acted.solver, len(acted.rows), []
-    f, chosen = system.functions["actuation"], np.tile([True, True, False, True], (rows, 1))
+    (system, p), count, found = acted.solver, len(acted.rows), []
+    f, chosen = system.functions["actuation"], np.tile([True, True, False, True], (count, 1))
     held = acted.hold(chosen, np.where(chosen, 0.0, 0.3))
     for stepped in (False, True):
-        x, y, w = acted.rows.ravel().copy(), np.full(rows * (system.m + 1), np.nan), np.full(f.work, np.nan)
-        limits = rows, held.shape[1], MOST_REPETITIONS, ROUNDING, f.address
+        x, y, w = acted.rows.ravel().copy(), np.full(count * (system.m + 1), np.nan), np.full(f.work, np.nan)
+        limits = count, held.shape[1], MOST_REPETITIONS, ROUNDING, f.address
         run(fill_forces, stepped, *limits, x, held.ravel(), p.copy(), y, w)
         found.append(np.concatenate([x, y]))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12, atol=1e-15)
+
+
+def test_blocks_of_motions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts, steps and report rows of three slider-cranks of different masses."""
+    mechanism, takes = prepare(load("slider_crank")), ["final(slider.x)", "max(reaction:A)", "final(crank.omega)"]
+    masses = {"m1": [0.7, 1.0, 1.4], "l1": [1.0, 0.9, 1.1]}
+    found = [mechanism.batch(masses, takes, t_end=0.2, step=0.05, threads=1)]
+    for module, name in ((rows, "fill_rows"), (block, "advance_block"), (motions, "fill_motions")):
+        python = getattr(module, name).python
+
+        def step(*given: Any, python: Any = python) -> None:
+            python(*(x.reshape(-1) if isinstance(x, np.ndarray) else x for x in given))
+
+        monkeypatch.setattr(module, name, step)
+    found.append(mechanism.batch(masses, takes, t_end=0.2, step=0.05, threads=1))
+    for text in takes:
+        np.testing.assert_allclose(found[1][text], found[0][text], rtol=1e-12)
+    np.testing.assert_array_equal(found[1].steps, found[0].steps)
+    assert found[1].attrs["alone"] == ""
 
 
 def test_extremes_of_what_is_no_number_are_none() -> None:
@@ -107,4 +129,5 @@ def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
     here = {projection.project, projection.measure}
     here |= {fill_forces, results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
+    here |= {rows.fill_rows, block.advance_block, results.fill_motions}
     assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

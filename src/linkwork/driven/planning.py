@@ -44,21 +44,24 @@ def plan_simulations(
     integrator: Any = "auto",
 ) -> Plan | str:
     """What simulations with other values of these parameters have in common; or why each goes its own way."""
-    if isinstance(start, Start) or (start and mechanism.equations.chart.body is not None):
+    begin = start if isinstance(start, Start) else Start(start)
+    if begin.keep or begin.weights != "mass" or begin.resume is not None:
         return "start"
     settings = _settle(mechanism, t_end, step, rtol, atol)
     by = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
     how = choose(formulation, stabilization, by.method, settings.t_end)
     if reason := why_alone(mechanism, names, how):
         return reason
-    if mechanism.equations.chart.body is not None and not {*names} <= {*mechanism.model.parameters}:
+    has_values = bool(begin.values) or not {*names} <= {*mechanism.model.parameters}
+    if has_values and mechanism.equations.chart.body is not None:
         return "start"
     form = form_of(mechanism, how, compile_form(mechanism, how, "mass", None))
     key = "problem", how.formulation, how.stabilization, form.method, "mass"
     problem = mechanism.shared.compiled(key, lambda _: problem_of(form))
     times = report_times(0.0, settings.t_end, settings.step)
     stops = mechanism.equations.switching_times(settings.t_end)
-    return Plan(mechanism, form, problem, _limit_steps(settings, by.longest, None), times, stops, by.max_steps)
+    control = _limit_steps(settings, by.longest, None)
+    return Plan(mechanism, form, problem, control, times, stops, by.max_steps, begin.assemble)
 
 
 def plan_kinematics(
@@ -72,7 +75,7 @@ def plan_kinematics(
 ) -> Plan | str:
     """The same of motions that drivers prescribe."""
     settings = mechanism.model.simulation.changed(t_end, step)
-    if assemble or mechanism.equations.chart.body is not None:
+    if mechanism.equations.chart.body is not None:
         return "start"
     if reason := why_alone(mechanism, names, PREDICTED):
         return reason
@@ -94,7 +97,7 @@ def plan_kinematics(
     times = report_times(0.0, settings.t_end, settings.step)
     stops = mechanism.equations.switching_times(settings.t_end)
     control = Settings(settings.rtol, settings.atol, NEGLIGIBLE * settings.t_end)
-    return Plan(mechanism, form, problem, control, times, stops, max_steps, True, complete)
+    return Plan(mechanism, form, problem, control, times, stops, max_steps, assemble, True, complete)
 
 
 def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:

@@ -63,6 +63,7 @@ class Plan:
     times: Array
     stops: Sequence[float]
     max_steps: int
+    assembles: bool = False  # as `Start` says
     is_driven: bool = False  # by drivers that take all freedoms
     complete: Callable[[Array], None] = lambda values: None  # puts what follows from the other values among them
 
@@ -195,7 +196,9 @@ def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
     place = replace(start, q=q, v=v)
     is_near = (np.abs(q - start.q) <= REACH * start.q_scale).all(axis=1) & place.is_finite
     is_closed = (place.gap <= HALF_THE_DIGITS) & (place.reversal <= HALF_THE_DIGITS).all(axis=1)
-    good[moved] = converged & aligned & is_near & is_closed & ~has_other_velocities(start, place)
+    good[moved] = converged & aligned & is_near & is_closed
+    if not plan.assembles:
+        good[moved] &= ~has_other_velocities(start, place)
     whole_q, whole_v = given.q.copy(), given.v.copy()
     whole_q[moved], whole_v[moved] = q, v
     return replace(given, q=whole_q, v=whole_v), good

@@ -20,11 +20,12 @@ from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choi
 from linkwork.integrators.integrate import End
 from linkwork.model import Model
 from linkwork.simulation.motions import Motions, Plan, begin, doubts, evaluate_motions
-from linkwork.simulation.options import coordinates_of
+from linkwork.simulation.options import Start, coordinates_of
 from linkwork.simulation.outputs import MOST_GIGABYTES, bytes_needed
 from linkwork.studies.journal import FINISHED, REASON, REFUSED, STATUSES, STOPPED, record_type
 from linkwork.studies.taking import OF_EVENTS, read_take
 from linkwork.studies.trial import Trial
+from linkwork.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray
@@ -46,15 +47,39 @@ class Block:
 
 @dataclass(frozen=True)
 class Batch:
-    """What is computed at points that give these names their values."""
+    """What is computed at points that give these names their values; `first` is the motion of one of them."""
 
     trial: Trial
     names: Sequence[str]
+    interrupted: bool  # whether motions are to be expected that events or another method interrupt
+
+    @staticmethod
+    def of(trial: Trial, names: Sequence[str], first: Trajectory) -> Batch:
+        """As one of its motions is."""
+        changes_method = any(note.code == "stiff" for note in first.info.notes)
+        return Batch(trial, names, bool(first.events.names) or changes_method)
 
     @cached_property
     def plan(self) -> Plan | str:
         make = plan_kinematics if self.trial.is_driven else plan_simulations
-        return make(self.trial.mechanism, self.names, **self.trial.options)
+        return "loop" if self.interrupted else make(self.trial.mechanism, self.names, **self.trial.options)
+
+    @cached_property
+    def _own(self) -> local:
+        return local()
+
+    @property
+    def track(self) -> Track:
+        """Memory of this thread."""
+        assert isinstance(self.plan, Plan)
+        if not hasattr(self._own, "track"):
+            self._own.track = self.plan.track()
+        found: Track = self._own.track
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Machine code and memory stay in their process."""
+        return Batch, (self.trial, self.names, self.interrupted)
 
     @cached_property
     def soundness(self) -> Soundness:
@@ -68,6 +93,12 @@ class Batch:
         known = {} if self.trial.is_driven else coordinates_of(self.trial.mechanism)
         return {name: known[name] for name in self.names if not self.trial.is_parameter(name)}
 
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Start values of all motions."""
+        start = self.trial.options.get("start") or {}
+        return (start.values or {}) if isinstance(start, Start) else start
+
     @cached_property
     def size(self) -> int:
         """Points of a block."""
@@ -76,21 +107,18 @@ class Batch:
         needed = bytes_needed(self.plan.equations, len(self.plan.times)) * (cpu_count() or 1)
         return max(1, min(BLOCK, int(MOST_GIGABYTES * 10**9 / needed)))
 
-    def compute(self, points: Array, track: Track | None) -> Block:
+    @np.errstate(all="ignore")  # what is not finite is looked for where it matters
+    def compute(self, points: Array) -> Block:
         """The records of these points."""
         records = np.zeros(len(points), record_type(len(self.trial.takes)))
         records["taken"] = np.nan
-        if isinstance(self.plan, str):
-            left = [self.plan] * len(points)
-        else:
-            assert track is not None
-            left = self.advance(self.plan, points, track, records)
+        left = [self.plan] * len(points) if isinstance(self.plan, str) else self.advance(self.plan, points, records)
         for k, reason in enumerate(left):
             if reason:
                 self.move(points[k], records[k : k + 1])
         return Block(records, Counter(filter(None, left)))
 
-    def advance(self, plan: Plan, points: Array, track: Track, records: NDArray[Any]) -> list[str]:
+    def advance(self, plan: Plan, points: Array, records: NDArray[Any]) -> list[str]:
         """Fill in the records of motions that go together; of each point why it does not."""
         e, takes = plan.equations, self.trial.takes
         places = {str(x.value): k for k, x in enumerate(e.parameters)}
@@ -98,8 +126,8 @@ class Batch:
         own = [k for k, name in enumerate(self.names) if name not in self.coordinates]
         values[:, [places[self.names[k]] for k in own]] = points[:, own]
         sound = np.flatnonzero(~self.soundness.refuses(points[:, own]) & np.isfinite(points).all(axis=1))
-        start: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
-        for name, x in (self.trial.options.get("start") or {}).items():
+        start: dict[str, dict[str, Array]] = {"q": {}, "v": {}}
+        for name, x in self.values.items():
             level, known = coordinates_of(self.trial.mechanism)[name]
             start[level][known] = np.full(len(sound), x)
         for name, (level, known) in self.coordinates.items():
@@ -108,9 +136,11 @@ class Batch:
         begun, why = begin(plan, values[sound], **start)
         left[sound] = why
         numbers = sound[begun.numbers]
-        found = track.advance(begun.loop_p, begun.y, begun.scale)
+        found = self.track.advance(begun.loop_p, begun.y, begun.scale)
         has_reached = (found.end == End.REACHED) & (found.moments == 0.0)
         left[numbers[~has_reached]] = "loop"
+        if not has_reached.any():
+            return [str(x) for x in left]
         rows = self.rows_needed(plan, found.steps[has_reached])
         begun, found = begun.chosen(has_reached), found.chosen(has_reached)
         numbers = numbers[has_reached]
@@ -198,8 +228,9 @@ def batch(
     trial = Trial(mechanism.changed(fixed), tuple(map(read_take, texts)), driven, options)
     for name in names:
         trial.is_parameter(name)
-    units = trial.check_takes([{}, *(dict(zip(names, row, strict=True)) for row in points[:3].tolist())])
-    found = compute(Batch(trial, names), points, threads, progress)
+    first = trial.first([{}, *(dict(zip(names, row, strict=True)) for row in points[:3].tolist())])
+    units = trial.check_takes(first)
+    found = compute(Batch.of(trial, names, first), points, threads, progress)
     columns = {text: ("point", found.records["taken"][:, j], {"units": unit})
                for j, (text, unit) in enumerate(zip(texts, units, strict=True))}  # fmt: skip
     status = np.array(STATUSES)[found.records["status"]]
@@ -214,17 +245,10 @@ def compute(
     batch: Batch, points: Array, threads: int | None, progress: Callable[[float, str], None] | None = None
 ) -> Block:
     """The records of all points, shared out in blocks as threads come for them."""
-    kept, count, size = local(), len(points), batch.size
-
-    def of_block(first: int) -> Block:
-        with np.errstate(all="ignore"):  # what is not finite is looked for where it matters
-            if not hasattr(kept, "track"):
-                kept.track = None if isinstance(batch.plan, str) else batch.plan.track()
-            return batch.compute(points[first : first + size], kept.track)
-
+    count, size = len(points), batch.size
     found: list[Block] = []
     with ThreadPoolExecutor(threads or cpu_count() or 1) as pool:
-        futures = [pool.submit(of_block, first) for first in range(0, count, size)]
+        futures = [pool.submit(batch.compute, points[first : first + size]) for first in range(0, count, size)]
         try:
             for k, future in enumerate(futures):
                 found.append(future.result())

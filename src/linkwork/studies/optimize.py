@@ -152,7 +152,7 @@ def optimize(
     takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
     stated = {name: mechanism.model.parameters[name] for name in names}
     trial = Trial(mechanism, takes, driven, options)
-    unit = trial.check_takes([stated, *_inside(names, ranges)])[0]
+    unit = trial.check_takes(trial.first([stated, *_inside(names, ranges)]))[0]
     search = Search(trial, names, ranges, take, -1.0 if maximize else 1.0, limits, progress)
     before = search.design(np.array([stated[name] for name in names]))
     if method == "global":

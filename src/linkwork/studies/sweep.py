@@ -1,7 +1,8 @@
 """Sweeps: a mechanism at many points of its parameters.
 
-Every point is a motion of its own, of which some numbers are taken. One that stops or cannot be assembled is a row with
-its reason. Chunks of points are shared out to processes as they come; what is found does not depend on how many.
+Every point is a motion, of which some numbers are taken, many at a time by machine code. One that stops or cannot be
+assembled is a row with its reason. Chunks of points are shared out to processes as they come; what is found does not
+depend on how many.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra
+from linkwork.errors import UsageError, check_extra
 from linkwork.model import Model
-from linkwork.studies.journal import FINISHED, REASON, REFUSED, STOPPED, Journal, record_type
+from linkwork.studies.batch import Batch
+from linkwork.studies.journal import Journal
 from linkwork.studies.points import CHUNK, Given, Points, read_points
 from linkwork.studies.table import Table, load_study, write_study
 from linkwork.studies.taking import read_take
@@ -37,26 +39,18 @@ Progress = Callable[[float, str], None]
 class Study:
     """What is computed at every point."""
 
-    trial: Trial
+    batch: Batch
     points: Points
+
+    @property
+    def trial(self) -> Trial:
+        return self.batch.trial
 
     def compute(self, k: int) -> NDArray[Any]:
         """The records of a chunk."""
-        values = self.points.chunk(k)
-        records = np.zeros(len(values), record_type(len(self.trial.takes)))
-        for record, row in zip(records, values.tolist(), strict=True):
-            record["taken"] = np.nan
-            try:
-                motion = self.trial.move(dict(zip(self.points.names, row, strict=True)))
-                record["taken"] = [take.of_motion(motion) for take in self.trial.takes]
-                record["steps"], record["status"] = motion.info.steps, FINISHED
-            except NumericalStop as stop:
-                record["status"], record["reason"] = STOPPED, stop.code.encode()[:REASON]
-                if stop.trajectory is not None:
-                    record["steps"] = stop.trajectory.info.steps
-            except LinkworkError as refused:
-                record["status"], record["reason"] = REFUSED, refused.code.encode()[:REASON]
-        return records
+        values, size = self.points.chunk(k), self.batch.size
+        blocks = [self.batch.compute(values[first : first + size]) for first in range(0, len(values), size)]
+        return np.concatenate([block.records for block in blocks])
 
     @property
     def head(self) -> dict[str, Any]:
@@ -128,12 +122,13 @@ def sweep(
         raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
     if len(set(texts)) < len(texts):
         raise UsageError("something is taken twice", "bad-take")
-    mechanism, points, takes = prepare(model), read_points(vary, sample, seed), tuple(map(read_take, texts))
+    mechanism = prepare(model, options.pop("coordinates", None))
+    points, takes = read_points(vary, sample, seed), tuple(map(read_take, texts))
+    trial = Trial(mechanism, takes, driven, options)
     for name in points.names:
-        check_choice("parameter", name, mechanism.model.parameters)
-    study = Study(Trial(mechanism, takes, driven, options), points)
-    first = [dict(zip(points.names, row, strict=True)) for row in points.chunk(0)[:3].tolist()]
-    units = study.trial.check_takes([{}, *first])
+        trial.is_parameter(name)
+    first = trial.first([{}, *(dict(zip(points.names, row, strict=True)) for row in points.chunk(0)[:3].tolist())])
+    units, study = trial.check_takes(first), Study(Batch.of(trial, points.names, first), points)
     target = None if path is None else Path(path)
     part = None if target is None else target.with_name(f"{target.name}.part")
     kept = Journal(study.head, points.count, len(takes), part, resume)

@@ -46,9 +46,8 @@ class Trial:
             options["start"] = replace(start, values={**(start.values or {}), **own})
         return simulate(self.mechanism, given, **options)
 
-    def check_takes(self, designs: Sequence[Mapping[str, float]]) -> list[str]:
-        """The units of what is taken, by the first of these designs that moves; UsageError for what no motion has."""
-        events = tuple(event.name for event in self.mechanism.model.events)
+    def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory:
+        """The motion of the first of these designs that moves; UsageError for what no motion has."""
         last: LinkworkError | None = None
         for values in designs:
             try:
@@ -60,6 +59,11 @@ class Trial:
             except LinkworkError as refused:
                 last, motion = refused, None
             if motion is not None:
-                return [take.check(motion, events) for take in self.takes]
+                return motion
         assert last is not None
         raise last
+
+    def check_takes(self, motion: Trajectory) -> list[str]:
+        """The units of what is taken; UsageError for what the motion does not have."""
+        events = tuple(event.name for event in self.mechanism.model.events)
+        return [take.check(motion, events) for take in self.takes]
