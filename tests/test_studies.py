@@ -273,6 +273,64 @@ def test_curves_and_maps_have_the_numbers_of_the_study(vary: dict[str, str]) -> 
         np.testing.assert_array_equal(np.ravel(np.asarray(axes.collections[0].get_array())), values.T.ravel())
 
 
+STUDY = """
+study: 1
+model: ball.yaml
+set: {m: 3 kg}
+vary: {h: 0.5:4:3, g: [9 m/s^2, 10]}
+take: ["time(floor)", "final(ball.vy)"]
+t_end: 800 ms
+workers: 1
+"""
+
+
+def test_a_study_file_says_what_options_do(tmp_path: Path, linkwork: Answer) -> None:
+    (tmp_path / "ball.yaml").write_text(BALL)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    by_file, by_options = tmp_path / "file.nc", tmp_path / "options.nc"
+    told = linkwork.data("sweep", tmp_path / "study.yaml", "-o", by_file)
+    given = "--set", "m=3", "--vary", "h=0.5:4:3", "--vary", "g=9,10", "--t-end", "0.8s", "--workers", "1"
+    takes = "--take", "time(floor)", "--take", "final(ball.vy)"
+    linkwork("sweep", tmp_path / "ball.yaml", *given, *takes, "-o", by_options)
+    assert load_study(by_file).identical(load_study(by_options))
+    assert told["points"] == 6
+    data = linkwork.data("sweep", tmp_path / "study.yaml", "--vary", "g=10", "--t-end", "0.5s")
+    assert data["points"] == 3
+    assert data["take"]["final(ball.vy)"]["min"]["value"] == pytest.approx(-5.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ("h: 0.5", "k: 0.5", 5, "no parameter 'k'"),
+        ("4:3", "4:x", 5, "is no range"),
+        ("4:3, g", "4, g", 5, "has a range, of which samples are taken"),
+        ("[9 m/s^2, 10]", "[9 m/s^2, ten]", 5, "'ten' is no number"),
+        ("take", "tkae", 6, "did you mean 'take'?"),
+        ("final(ball.vy)", "final(ball.v)", 6, "no quantity 'ball.v'"),
+        ("final(ball.vy)", "last(ball.vy)", 6, "does not say what is taken"),
+        ("800 ms", "800 furlongs", 7, "no unit 'furlongs'"),
+        ("workers: 1", "workers: 1.5", 8, "no whole number"),
+        ("workers: 1", "workers: -1", 8, "is no number of workers"),
+        ("workers: 1", "kinematics: perhaps", 8, "neither true nor false"),
+        ("study: 1", "study: 7", 2, "no version of studies"),
+        ("ball.yaml", "bell.yaml", 3, "bell.yaml"),
+        ("{m: 3 kg}", "3 kg", 4, "has no names"),
+        ("m: 3", "n: 3", 4, "no parameter 'n'"),
+    ],
+)
+def test_what_is_wrong_in_a_study_has_its_line(
+    tmp_path: Path, linkwork: Answer, old: str, new: str, line: int, text: str
+) -> None:
+    (tmp_path / "ball.yaml").write_text(BALL)
+    path = tmp_path / "study.yaml"
+    assert old in STUDY
+    path.write_text(STUDY.replace(old, new))
+    refused = linkwork("sweep", path, code=3)
+    assert f"study.yaml:{line}: " in refused
+    assert text in refused
+
+
 THROW = """
 linkwork: 1
 name: throw

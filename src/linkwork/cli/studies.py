@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,7 +63,7 @@ def sweep(
         str | None,
         Option(metavar="HOW:COUNT", help="Samples in place of all combinations: sobol:4096, lhs:500, random:1000."),
     ] = None,
-    seed: Annotated[int, Option(metavar="N", help="Of the samples.")] = 0,
+    seed: Annotated[int | None, Option(metavar="N", help="Of the samples.  [default: 0]")] = None,
     driven: Annotated[bool, Option("--kinematics", help="Move as drivers prescribe, without dynamics.")] = False,
     workers: Annotated[
         int | None, Option(metavar="N", help="Processes that share the points.  [default: all cores]")
@@ -87,35 +88,49 @@ def sweep(
 
     linkwork sweep slider_crank --vary l1=0.5:1.5:101 --take 'max(reaction:A)' -o sweep.nc && linkwork plot sweep.nc
 
+    In the place of a model there may be a study: a YAML file with `study: 1`, `model: slider_crank` and keys named as
+    the options, `vary: {l1: 0.5:1.5:101}`, `take: [max(reaction:A)]`, `t_end: 1 s`.
+
     A point whose motion stops, or cannot be assembled, is a row with its reason; the exit code is then 5.
     """
     from linkwork.studies.points import read_points
+    from linkwork.studies.study_file import StudyFile, is_study_file, read_study
     from linkwork.studies.sweep import sweep
     from linkwork.view.report import progress
     from linkwork.view.studies import study_lines, summarize
 
-    varied = overrides(vary, "vary", "l1=0.6:1.4:9")
-    points = read_points(varied, sample, seed)
-    if resume and output is None:
-        raise UsageError("--resume goes on with the file of -o, which is missing", "no-effect")
-    if points.count > MANY and not yes:
-        _ask(points.count)
-    files = [] if output is None else writable([output], (".nc",))
-    options = options_of(
-        driven, assemble, t_end, step, coordinates, max_steps,
-        rtol=rtol, atol=atol, formulation=formulation, stabilization=stabilization, integrator=integrator,
-    )  # fmt: skip
-    mechanism = started(model, set_, None, None)
-    count = workers if workers is not None else os.cpu_count() or 1
-    with located(model), progress(mechanism.name) as move:
-        try:
-            found = sweep(
-                mechanism, varied, take or [], sample=sample, seed=seed, driven=driven, workers=count, path=output,
-                resume=resume, progress=move, **options,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            kept = "" if output is None else f"; what was computed is in {output}.part, go on with --resume"
-            raise Interrupted(f"interrupted{kept}") from None
+    given: dict[str, Any] = {
+        "take": take, "sample": sample, "seed": seed, "kinematics": driven, "workers": workers, "assemble": assemble,
+        "t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "max_steps": max_steps, "coordinates": coordinates,
+        "formulation": formulation, "stabilization": stabilization, "integrator": integrator,
+    }  # fmt: skip
+    varied: dict[str, Any] = {**overrides(vary, "vary", "l1=0.6:1.4:9")}
+    told: StudyFile | None = None
+    if is_study_file(model):
+        told = read_study(model, ("take", "sample", "workers"))
+        given, varied, model = told.fill(given), {**told.vary, **varied}, told.model
+        set_ = [*(f"{name}={x}" for name, x in told.set.items() if name not in overrides(set_)), *(set_ or ())]
+    with told.told() if told else nullcontext():
+        points = read_points(varied, given["sample"], given["seed"] or 0)
+        if resume and output is None:
+            raise UsageError("--resume goes on with the file of -o, which is missing", "no-effect")
+        if points.count > MANY and not yes:
+            _ask(points.count)
+        files = [] if output is None else writable([output], (".nc",))
+        of_motion = {name: given[name] for name in ("rtol", "atol", "formulation", "stabilization", "integrator")}
+        limits = [given[name] for name in ("assemble", "t_end", "step", "coordinates", "max_steps")]
+        options = options_of(given["kinematics"], *limits, **of_motion)
+        mechanism = started(model, set_, None, None)
+        count = given["workers"] or os.cpu_count() or 1
+        with located(model), progress(mechanism.name) as move:
+            try:
+                found = sweep(
+                    mechanism, varied, given["take"] or [], sample=given["sample"], seed=given["seed"] or 0,
+                    driven=given["kinematics"], workers=count, path=output, resume=resume, progress=move, **options,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                kept = "" if output is None else f"; what was computed is in {output}.part, go on with --resume"
+                raise Interrupted(f"interrupted{kept}") from None
     data = summarize(found)
     tell(data, study_lines(data), files, json)
     if data["reasons"]:
