@@ -17,8 +17,9 @@ import pytest
 from commands import Answer
 from scipy.stats import norm
 
-from linkwork import Start, kinematics, load, loads, simulate
+from linkwork import Start, __version__, kinematics, load, loads, simulate
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
+from linkwork.studies.cluster import compute_chunk
 from linkwork.studies.optimize import optimize
 from linkwork.studies.points import CHUNK, read_points
 from linkwork.studies.sweep import sweep
@@ -247,6 +248,58 @@ def test_workers_share_the_points_and_change_nothing() -> None:
     began = time.perf_counter()
     one, two = (sweep(loads(BALL), {"h": "0.5:4:2500"}, "final(ball.vy)", workers=n) for n in (1, 2))
     assert one.identical(two), time.perf_counter() - began
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_its_chunk_only(tmp_path: Path) -> None:
+    """Of three processes of a cluster one is killed, then the client; another goes on and ends with the same bits."""
+    distributed = pytest.importorskip("distributed")
+    by: dict[str, Any] = {"vary": {"l1": "0.9:1.1:64", "m1": "0.5:2:160"}, "t_end": 0.5, "step": 0.05}
+    by["take"] = ["final(crank.phi)", "max(reaction:A)"]
+    model, told, path = load("slider_crank"), list[str](), tmp_path / "cluster.nc"
+    with distributed.LocalCluster(3, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            workers = [*client.run(os.getpid).values()]
+
+        def tell(part: float, text: str) -> None:
+            told.append(text)
+            if len(told) == 2:
+                os.kill(workers[0], signal.SIGKILL)
+            if len(told) == 5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            sweep(model, dask=cluster.scheduler_address, path=path, progress=tell, **by)
+        assert not path.exists()
+        found = sweep(model, dask=cluster.scheduler_address, path=path, progress=tell, resume=True, **by)
+    assert len(told) == 10  # chunks that were kept are not computed again
+    assert set(found["status"].values.ravel()) == {"finished"}
+    sweep(model, path=tmp_path / "alone.nc", **by)
+    assert path.read_bytes() == (tmp_path / "alone.nc").read_bytes()
+
+
+def test_where_no_scheduler_answers_that_is_said() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(UsageError, match="no scheduler of Dask answers at 'nowhere'"):
+        sweep(loads(BALL), {"h": [1.0]}, "final(ball.y)", dask="nowhere")
+
+
+def test_what_another_version_would_compute_is_not_taken() -> None:
+    assert compute_chunk("0.0.1", b"", 0) == __version__
+
+
+def test_results_that_are_there_are_kept(tmp_path: Path, linkwork: Answer) -> None:
+    model, out = tmp_path / "ball.yaml", tmp_path / "fall.nc"
+    model.write_text(BALL)
+    given = "sweep", model, "--vary", "h=1,2", "--take", "final(ball.y)", "-o", out
+    linkwork(*given)
+    before = out.read_bytes()
+    assert "exists and would be replaced; say --yes" in linkwork(*given, code=2)
+    assert linkwork.data(*given, "--resume")["points"] == 2
+    other = linkwork("sweep", model, "--vary", "h=1,3", "--take", "final(ball.y)", "-o", out, "--resume", code=2)
+    assert "has the results of another study" in other
+    assert out.read_bytes() == before
+    linkwork(*given, "--yes")
 
 
 def test_the_command_writes_plots_and_says_what_failed(tmp_path: Path, linkwork: Answer) -> None:

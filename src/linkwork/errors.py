@@ -156,8 +156,8 @@ def check_choice(what: str, name: str, choices: Collection[str]) -> None:
 
 # Packages that a run does not need, and the extra of linkwork that installs them.
 EXTRAS = {
-    **{"matplotlib": "plot", "xarray": "files", "h5py": "files"},
-    **{"openpyxl": "xlsx", "pyarrow": "parquet"},
+    **{"matplotlib": "plot", "xarray": "files", "h5py": "files", "h5netcdf": "files"},
+    **{"openpyxl": "xlsx", "pyarrow": "parquet", "distributed": "dask"},
 }
 
 

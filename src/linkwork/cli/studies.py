@@ -68,9 +68,12 @@ def sweep(
     workers: Annotated[
         int | None, Option(metavar="N", help="Processes that share the points.  [default: all cores]")
     ] = None,
+    dask: Annotated[
+        str | None, Option(metavar="ADDRESS", help="Share them with a Dask cluster: tcp://host:8786.")
+    ] = None,
     output: Annotated[Path | None, output_option("Results, .nc; --resume goes on where a killed sweep ended.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with the points that FILE.part does not have yet.")] = False,
-    yes: Annotated[bool, Option("--yes", help="Do not ask about many points.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask about many points, or before results are replaced.")] = False,
     set_: Set = None,
     t_end: TEnd = None,
     step: Step = None,
@@ -100,14 +103,15 @@ def sweep(
     from linkwork.view.studies import study_lines, summarize
 
     given: dict[str, Any] = {
-        "take": take, "sample": sample, "seed": seed, "kinematics": driven, "workers": workers, "assemble": assemble,
-        "t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "max_steps": max_steps, "coordinates": coordinates,
-        "formulation": formulation, "stabilization": stabilization, "integrator": integrator,
+        "take": take, "sample": sample, "seed": seed, "kinematics": driven, "workers": workers, "dask": dask,
+        "assemble": assemble, "t_end": t_end, "step": step, "rtol": rtol, "atol": atol, "max_steps": max_steps,
+        "coordinates": coordinates, "formulation": formulation, "stabilization": stabilization,
+        "integrator": integrator,
     }  # fmt: skip
     varied: dict[str, Any] = {**overrides(vary, "vary", "l1=0.6:1.4:9")}
     told: StudyFile | None = None
     if is_study_file(model):
-        told = read_study(model, ("take", "sample", "workers"))
+        told = read_study(model, ("take", "sample", "workers", "dask"))
         given, varied, model = told.fill(given), {**told.vary, **varied}, told.model
         set_ = [*(f"{name}={x}" for name, x in told.set.items() if name not in overrides(set_)), *(set_ or ())]
     with told.told() if told else nullcontext():
@@ -115,7 +119,11 @@ def sweep(
         if resume and output is None:
             raise UsageError("--resume goes on with the file of -o, which is missing", "no-effect")
         if points.count > MANY and not yes:
-            _ask(points.count)
+            _ask(
+                f"{points.count} points would be computed", "say --yes if that is meant, or take samples", "many-points"
+            )
+        if output is not None and output.exists() and not (yes or resume):
+            _ask(f"'{output}' exists and would be replaced", "say --yes, or name another file", "output-exists")
         files = [] if output is None else writable([output], (".nc",))
         of_motion = {name: given[name] for name in ("rtol", "atol", "formulation", "stabilization", "integrator")}
         limits = [given[name] for name in ("assemble", "t_end", "step", "coordinates", "max_steps")]
@@ -126,7 +134,8 @@ def sweep(
             try:
                 found = sweep(
                     mechanism, varied, given["take"] or [], sample=given["sample"], seed=given["seed"] or 0,
-                    driven=given["kinematics"], workers=count, path=output, resume=resume, progress=move, **options,
+                    driven=given["kinematics"], workers=count, dask=given["dask"], path=output, resume=resume,
+                    progress=move, **options,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 kept = "" if output is None else f"; what was computed is in {output}.part, go on with --resume"
@@ -162,10 +171,9 @@ def options_of(
     return {name: x for name, x in given.items() if x is not None}
 
 
-def _ask(count: int) -> None:
-    message = f"{count} points would be computed"
+def _ask(message: str, hint: str, code: str) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(f"{message}; say --yes if that is meant, or take samples", "many-points")
+        raise UsageError(f"{message}; {hint}", code)
     if not typer.confirm(f"{message}. Begin?", err=True):
         raise Interrupted("nothing was computed")
 

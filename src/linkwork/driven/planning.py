@@ -24,8 +24,9 @@ from linkwork.simulation.motions import Plan
 from linkwork.simulation.options import MOST_STEPS, Choice, Integrator, Start, choose
 from linkwork.simulation.problem import compile_form, form_of, problem_of
 from linkwork.simulation.simulate import _limit_steps, _settle
-from linkwork.soundness import check_span
-from linkwork.tolerances import NEGLIGIBLE
+from linkwork.soundness import are_no_moments, check_span
+from linkwork.soundness.numbers import formulas_in
+from linkwork.tolerances import NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
 
@@ -126,33 +127,41 @@ class Soundness:
         uses, model = mechanism.shared.uses, mechanism.model
         self.part = uses.dependent(model, names)
         self.formulas = uses.formulas(model, names).nodes
-        self.bodies = [body for body in self.part.bodies if isinstance(body, PlanarBody)]
-        self.is_simple = len(self.bodies) == len(self.part.bodies) and not any(self.asked())
+        self.is_simple = not any(self.depends())
 
-    def asked(self) -> Iterator[bool]:
+    def depends(self) -> Iterator[bool]:
         """Of what faults of joints, forces and drivers ask for, whether it depends on the parameters."""
         part, varied = self.part, {*map(symbol, self.names)}
         if part.events or part.signals or part.stated is not None:
             yield True
             return
-        yield bool(part.drivers)
         numbers = Asking({symbol(name): value for name, value in self.mechanism.model.parameters.items()})
         elements: tuple[Any, ...] = (*part.joints, *part.forces)
         for element in elements:
             list(element.faults(numbers))
-        yield any(not varied.isdisjoint(ordered([x])) for x in numbers.asked)
+        laws = [x for _, x in formulas_in(part, ("drivers",))]
+        yield any(not varied.isdisjoint(ordered([x])) for x in (*numbers.asked, *laws))
 
     def refuses(self, values: Array) -> NDArray[np.bool_]:
         """Of each row of values of these parameters, whether the model is not sound with them."""
         if not self.is_simple:
             return np.array([self.refuses_one(row) for row in values.tolist()], dtype=bool)
-        wanted = [*self.formulas, *(as_expr(x) for body in self.bodies for x in (body.mass, body.J()))]
         known: dict[Expr, Any] = {symbol(name): x for name, x in self.mechanism.model.parameters.items()}
         known |= {symbol(name): column for name, column in zip(self.names, values.T, strict=True)}
-        found = evaluate(wanted, known, numpy_arithmetic())
-        refused = np.asarray(~np.isfinite(values).all(axis=1))
-        for k, x in enumerate(found):
-            refused |= ~np.isfinite(x) if k < len(self.formulas) else np.less(x, 0.0)
+
+        def columns(*wanted: Expr | float) -> Array:
+            found = evaluate(map(as_expr, wanted), known, numpy_arithmetic())
+            return np.column_stack([np.broadcast_to(x, len(values)) for x in (*found, 0.0)])[:, :-1]
+
+        is_finite = np.isfinite(columns(*self.formulas, *map(symbol, self.names)))
+        refused = np.asarray(~is_finite.all(axis=1))
+        for body in self.part.bodies:
+            refused |= (columns(body.mass) < 0.0).any(axis=1)
+            if isinstance(body, PlanarBody):
+                refused |= (columns(body.J()) < 0.0).any(axis=1)
+            else:
+                refused |= are_no_moments(columns(*(x for row in body.J() for x in row)), columns(*body.inertia))
+                refused |= ~(np.abs(np.linalg.norm(columns(*body.orientation), axis=1) - 1.0) <= TYPED)
         return refused
 
     def refuses_one(self, row: Sequence[float]) -> bool:

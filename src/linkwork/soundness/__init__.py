@@ -262,6 +262,14 @@ class Checks:
             yield Note("not-connected", bodies=loose)
 
 
+def are_no_moments(J: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of the nine entries of many inertias, from six that are stated, whether no body has them; see `Checks.mass`."""
+    known = np.where(np.isfinite(J), J, 0.0).reshape(-1, 3, 3)
+    p = np.linalg.eigvalsh(known)
+    rounding = AGREEMENT * (np.abs(p).max(axis=1) + np.abs(stated).max(axis=1))
+    return np.asarray((p[:, 0] < -rounding) | (p[:, 0] + p[:, 1] < p[:, 2] - rounding))
+
+
 @lru_cache(maxsize=256)  # a run with other values often has the same laws
 def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -> list[tuple[str, str, str, str]]:
     """Message, code, rule and suggestion where the value or speed of a law jumps, or something is not finite.

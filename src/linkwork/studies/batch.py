@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.planning import Soundness, plan_kinematics, plan_simulations
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra
 from linkwork.integrators.integrate import End
 from linkwork.model import Model
 from linkwork.simulation.motions import Motions, Plan, begin, doubts, evaluate_motions
@@ -208,6 +208,7 @@ def batch(
     that events, another method, a search for the start or a singular position interrupt are those of `simulate`; the
     attribute `alone` of the dataset tells how many, and why.
     """
+    check_extra("xarray")
     import xarray
 
     if threads is not None and threads < 1:

@@ -32,6 +32,11 @@ def record_type(n_takes: int) -> np.dtype[Any]:
     return np.dtype([("taken", "<f8", (n_takes,)), ("steps", "<i8"), ("status", "u1"), ("reason", f"S{REASON}")])
 
 
+def digest_of(head: Mapping[str, Any]) -> str:
+    """What tells a study from others, in few letters."""
+    return hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
+
+
 class Journal:
     """Records of points in a file, or in memory if there is none."""
 
@@ -41,8 +46,7 @@ class Journal:
         if path is None:
             self.records: NDArray[Any] = np.zeros(count, self.dtype)
             return
-        digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
-        start = f"{MAGIC} {digest}\n".encode()
+        start = f"{MAGIC} {digest_of(head)}\n".encode()
         self.flags, self.first = len(start), len(start) + len(self.done)
         size = self.first + count * self.dtype.itemsize
         with _told(path):

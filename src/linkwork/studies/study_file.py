@@ -154,12 +154,12 @@ class StudyFile:
 
     def value(self, key: str) -> Any:
         """Of the kind that the key has; nothing if it is missing."""
+        if key in FLAGS:
+            return self.flag(key)
         if key not in self.data:
             return None
         if key in TEXTS:
             return self.texts(key)
-        if key in FLAGS:
-            return self.flag(key)
         if key in TIMES:
             return self.seconds(key)
         if key in (*NUMBERS, *WHOLE):

@@ -22,7 +22,8 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError, check_extra
 from linkwork.model import Model
 from linkwork.studies.batch import Batch
-from linkwork.studies.journal import Journal
+from linkwork.studies.cluster import computed_by
+from linkwork.studies.journal import Journal, digest_of
 from linkwork.studies.points import CHUNK, Given, Points, read_points
 from linkwork.studies.table import Table, load_study, write_study
 from linkwork.studies.taking import read_take
@@ -70,7 +71,8 @@ class Study:
     @property
     def about(self) -> dict[str, str]:
         analysis = "kinematics" if self.trial.is_driven else "simulation"
-        return {"linkwork": __version__, "model": self.trial.mechanism.model.name, "analysis": analysis}
+        name = self.trial.mechanism.model.name
+        return {"linkwork": __version__, "model": name, "analysis": analysis, "study": digest_of(self.head)}
 
 
 _study: Study  # of a worker process
@@ -94,6 +96,7 @@ def sweep(
     seed: int = 0,
     driven: bool = False,
     workers: int = 1,
+    dask: str | None = None,
     path: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -109,14 +112,14 @@ def sweep(
       events.
     - `sample`: "sobol:4096", "lhs:500" or "random:1000" points in the place of all combinations; `seed` has others.
     - `driven`: the motion that drivers prescribe, as `kinematics` has it; else that of `simulate`.
-    - `workers`: processes that share the points.
+    - `workers`: processes that share the points; `dask`: or the workers of a cluster, by the address of its scheduler.
     - `path`: a netCDF file; until it is written, chunks of points are kept in PATH.part, from where `resume` goes on.
     - `options` are those of `simulate` or `kinematics`.
 
     The dataset has a dimension for every parameter, or `point` of samples, a variable for each take, and `status`,
     `reason` and `steps` of each point. What a point that did not finish would have is NaN.
     """
-    check_extra("h5netcdf")
+    check_extra("xarray" if path is None else "h5netcdf")
     texts = [take] if isinstance(take, str) else list(take)
     if not texts:
         raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
@@ -131,9 +134,15 @@ def sweep(
     units, study = trial.check_takes(first), Study(Batch.of(trial, points.names, first), points)
     target = None if path is None else Path(path)
     part = None if target is None else target.with_name(f"{target.name}.part")
+    if target is not None and part is not None and resume and target.exists() and not part.exists():
+        whole = load_study(target)
+        if whole.attrs.get("study") != study.about["study"]:
+            raise UsageError(f"'{target}' has the results of another study; name another file", "other-study")
+        return whole
     kept = Journal(study.head, points.count, len(takes), part, resume)
     try:
-        for k, records in computed(study, kept.missing(), workers):
+        chunks = kept.missing()
+        for k, records in computed_by(dask, study, chunks) if dask else computed(study, chunks, workers):
             kept.keep(k, records)
             if progress is not None:
                 done = int(kept.done.sum())
