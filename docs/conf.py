@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import comparison
+import elementary
 import elements
 import formulas
 import gallery
@@ -57,6 +58,7 @@ def write_pages(app: Any) -> None:
         "gallery": gallery.page(GENERATED),
         "four_bar_notebook": notebooks.page("four_bar", GENERATED),
         "thresholds": thresholds.page(),
+        "elementary": elementary.page(),
     }
     for name, text in pages.items():
         path = GENERATED / f"{name}.md"

@@ -3,7 +3,8 @@
 A threshold is a module-level name in capital letters whose value is arithmetic on numbers: a measure, which decides
 about numbers of a motion, or a limit, a whole number of things (steps, rows, characters). Codes (whole numbers that
 are only compared for equality or handed on) are none, nor are numbers of parts (N_SIZES), the sizes of drawings in
-`view`, units, and the shipped mechanisms. The reason is the comment behind it or above it.
+`view`, units, the shipped mechanisms and the coefficients of elementary functions. The reason is the comment behind it
+or above it.
 """
 
 import ast
@@ -16,6 +17,7 @@ from reference import table
 
 SOURCE = Path(linkwork.__file__).parent
 LEFT_OUT = ("view", "mechanisms", "units")
+COEFFICIENTS = "native/elementary.py"
 ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.Name, ast.Attribute, ast.operator, ast.unaryop)
 # Unnamed numbers that belong to a formula: whole ones, halves, thirds and quarters.
 PARTS_OF_ONE = 12
@@ -39,9 +41,8 @@ class Threshold(NamedTuple):
 def files() -> dict[str, str]:
     """The text of every file that may hold thresholds, by its path in the package."""
     paths = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("*.py"))}
-    return {
-        name: path.read_text(encoding="utf-8") for name, path in paths.items() if Path(name).parts[0] not in LEFT_OUT
-    }
+    kept = [name for name in paths if Path(name).parts[0] not in LEFT_OUT and Path(name) != Path(COEFFICIENTS)]
+    return {name: paths[name].read_text(encoding="utf-8") for name in kept}
 
 
 def is_number(node: ast.AST) -> bool:

@@ -488,16 +488,20 @@ def at_error(method: Tableau, error: float, rises: float = 1.0) -> Run:
     return at
 
 
+def ratio(at: Run) -> float:
+    return advance.ratio_of_steps(at, advance.constant_of_error(at))
+
+
 @each_method
 def test_step_sizes_follow_the_error(method: Tableau) -> None:
     """An error like h^order is brought to the tolerance at once, but for the safety factor, also one that rises."""
     order = method.error_order
     for error, rises in ((0.9**order, 1.0), (0.8, 1.0), (0.8, 0.5), (0.5, 3.0), (2.0, 1.0), (2.0, 3.0)):
         foreseen = rises if error <= 1.0 < rises else 1.0
-        after = foreseen * error * advance.ratio_of_steps(at_error(method, error, rises)) ** order
+        after = foreseen * error * ratio(at_error(method, error, rises)) ** order
         assert after == pytest.approx(0.9**order, rel=1e-12)
-    assert advance.ratio_of_steps(at_error(method, 1e-30)) == 0.5 * (1.0 + method.growth)
-    assert advance.ratio_of_steps(at_error(method, 1e30)) == method.shrink
+    assert ratio(at_error(method, 1e-30)) == 0.5 * (1.0 + method.growth)
+    assert ratio(at_error(method, 1e30)) == method.shrink
 
 
 @each_method
@@ -526,7 +530,7 @@ def test_a_step_whose_leap_fails_is_shortened_by_itself() -> None:
     at = at_error(DOP853, 10.0)
     at.h, at.leap = 0.3, 0.2
     advance.reject(at, memory.Outcome.FAR_OFF)
-    assert at.next_step == pytest.approx(0.1 * advance.ratio_of_steps(at))
+    assert at.next_step == pytest.approx(0.1 * ratio(at))
 
 
 @pytest.mark.parametrize(("gap", "error", "is_far"), [(0.2, 0.3, False), (0.8, 0.8, False), (1.5, 1.5, True)])

@@ -24,7 +24,7 @@ from linkwork.expressions.graph import Table
 Enclosure: TypeAlias = NDArray[np.float64]  # (low, high, slope low, slope high)
 
 INF = math.inf
-ROUNDED = 8 * 2.0**-52  # of a result: functions of the C library are off by less, also two after each other
+ROUNDED = 8 * 2.0**-52  # of a result: elementary functions are off by less, also two after each other
 LESS, MORE = 1.0 - ROUNDED, 1.0 + ROUNDED  # outward
 LARGEST_EXPONENT = math.log(1.7976931348623157e308)  # of e, to a number that can be written
 TURN = 2.0 * math.pi  # after which a wave repeats itself

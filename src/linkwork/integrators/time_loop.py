@@ -364,17 +364,17 @@ def largest_measure(at: Run) -> float:
     return max(at.error, at.excess)
 
 
-def ratio_of_steps(at: Run) -> float:
+def ratio_of_steps(at: Run, constant: float) -> float:
     """h_next/h = SAFETY/(g error)^(1/k), where error/h^k has grown g times since the last good step, and may go on so.
 
     So an error that rises is met before it is too large [hairer1996, section IV.8]; one that falls may do so by chance,
-    and half of the growth that it allows is taken. By logarithms, which take half as long as powers.
+    and half of the growth that it allows is taken. `constant` is log error/h^k.
     """
-    error = largest_measure(at)
-    if at.proposed != 0.0 and error <= 1.0:
+    is_good = largest_measure(at) <= 1.0
+    if at.proposed != 0.0 and is_good:
         return at.proposed
-    rises = max(0.0, constant_of_error(at) - at.last_constant) if error <= 1.0 else 0.0
-    ratio = SAFETY * math.exp(-(math.log(max(error, EPSILON)) + rises) / at.error_order)
+    rises = max(0.0, constant - at.last_constant) if is_good else 0.0
+    ratio = SAFETY * math.exp(-(constant + rises) / at.error_order) / at.h
     ratio = max(at.shrink, min(at.growth, ratio))
     return ratio if ratio <= 1.0 else 0.5 * (1.0 + ratio)
 
@@ -387,7 +387,8 @@ def constant_of_error(at: Run) -> float:
 def accept(at: Run) -> None:
     """Make the end of the step the last good state, and choose the next step."""
     wished = min(at.next_step, at.max_step)
-    ratio = ratio_of_steps(at)
+    constant = constant_of_error(at)
+    ratio = ratio_of_steps(at, constant)
     if at.streak > 0:
         ratio = min(ratio, 1.0)
     at.next_step = ratio * at.h
@@ -396,11 +397,11 @@ def accept(at: Run) -> None:
     if at.h < wished:  # cut short by a stop, which is no reason to go on with small steps
         at.next_step = max(at.next_step, wished)
     remember_step(at)
-    at.last_constant = INF if at.crosses else constant_of_error(at)
+    at.last_constant = INF if at.crosses else constant
     at.streak = 0
     at.steps += 1
     at.row = at.new_row
-    at.smooth_constant = constant_of_error(at) if at.expected == INF else min(at.smooth_constant, constant_of_error(at))
+    at.smooth_constant = constant if at.expected == INF else min(at.smooth_constant, constant)
     at.singular = INF if at.leap > 0.0 else at.expected
     for i in range(at.n_pivots):
         at.pivots[i] = abs(at.new_pivots[i])
@@ -436,7 +437,7 @@ def reject(at: Run, outcome: int) -> None:
     elif outcome == Outcome.NOT_FINITE or outcome == Outcome.NOT_PROJECTED:
         ratio = AGAIN
     else:
-        ratio = ratio_of_steps(at)
+        ratio = ratio_of_steps(at, constant_of_error(at))
     at.next_step = ratio * (at.h - at.leap)
     at.streak += 1
     at.failure = outcome

@@ -14,8 +14,8 @@ from types import FunctionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.native import kernels
+from linkwork.native.elementary import PAIR, PARTS_OF, call, float_bits
 from linkwork.native.kernels import Memory, Pointer
-from linkwork.native.lowering import INTRINSICS, float_bits
 
 WIDENING = (bool, int, float, complex)  # one can stand for all before it
 TYPES: dict[Any, tuple[str, ...]] = {
@@ -293,7 +293,7 @@ class Writer:
 
     def arithmetic(self, operation: str, a: str, b: str) -> str:
         """A product and the sum it is part of may become one instruction, rounded once."""
-        return self.emit(f"f{operation} contract double {a}, {b}")
+        return self.emit(f"f{operation} double {a}, {b}")
 
     def multiply_complex(self, a: Sequence[str], b: Sequence[str]) -> Value:
         real = self.arithmetic("sub", self.arithmetic("mul", a[0], b[0]), self.arithmetic("mul", a[1], b[1]))
@@ -333,9 +333,11 @@ class Writer:
         return Value(int, (self.emit(f"mul nsw i64 {a.parts[0]}, {b.parts[0]}"),))
 
     def apply(self, name: str, numbers: Sequence[str]) -> Value:
-        """A function of the C library, or of LLVM."""
-        called = f"llvm.{name}.f64" if name in INTRINSICS else name
-        return Value(float, (self.emit(f"call double @{called}({', '.join(f'double {x}' for x in numbers)})"),))
+        """An elementary function."""
+        if name not in PARTS_OF:
+            return Value(float, (self.emit(call(name, numbers)),))
+        function, part = PARTS_OF[name]
+        return Value(float, (self.emit(f"extractvalue {PAIR} {self.emit(call(function, numbers))}, {part}"),))
 
     def offset(self, pointer: Value, n: Value) -> Value:
         return Value(Pointer, (self.beyond(pointer, n),))
@@ -363,8 +365,8 @@ class Writer:
         first = self.emit(f"insertelement {four} poison, double {self.convert(s, float).parts[0]}, i64 0")
         factors = self.emit(f"shufflevector {four} {first}, {four} poison, <4 x i32> zeroinitializer")
         old, others = (self.emit(f"load {four}, ptr {part}, align 8") for part in (to, start))
-        product = self.emit(f"fmul contract {four} {factors}, {others}")
-        self.line(f"store {four} {self.emit(f'fadd contract {four} {old}, {product}')}, ptr {to}, align 8")
+        product = self.emit(f"fmul {four} {factors}, {others}")
+        self.line(f"store {four} {self.emit(f'fadd {four} {old}, {product}')}, ptr {to}, align 8")
         return Value(type(None), ())
 
     def memory_at(self, address: Value, _: Value) -> Value:

@@ -338,6 +338,6 @@ def _bytecode(f: FunctionType) -> Parts:
 @cache_results
 def _recipe() -> Parts:
     """How text and object code of kernels are made here."""
-    names = ("kernels", "translation", "instructions", "lowering", "machine")
+    names = ("kernels", "translation", "instructions", "elementary", "machine")
     sources = (Path(__file__).with_name(f"{name}.py") for name in names)
     return [sys.version, *(source.read_bytes() for source in sources)]

@@ -7,7 +7,6 @@ values on through w, because the time LLVM takes for one function grows faster t
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine
+from linkwork.native.elementary import FUNCTIONS, INTRINSICS, PAIR, PARTS_OF, call, define, float_bits
 from linkwork.sequences.sequence import Again, ComputationSequence
 
 Array = NDArray[np.float64]
@@ -30,10 +30,7 @@ OPT = 1  # of the code generator; a sequence gains nothing from LLVM's passes ov
 # a twelfth, an evaluation up to twice as long, which a hundred thousand of them would make up for.
 LONG, QUICK = 300_000, 0
 
-# What LLVM has itself, and what is left to the C library; with the numbers of arguments.
-INTRINSICS = {"sin": 1, "cos": 1, "sqrt": 1, "exp": 1, "log": 1, "fabs": 1, "pow": 2, "copysign": 2}
-LIBRARY = {"tan": 1, "asin": 1, "acos": 1, "atan": 1, "tanh": 1, "atan2": 2, "hypot": 2}
-BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 # sum_k c[i][k] (x - knots[i])^k and its derivatives, with the piece i found by bisection
 SPLINE = """
@@ -171,7 +168,8 @@ def compile_programs(
                 texts.append(text)
                 sizes[name] = sizes[inner]
         if own:
-            made |= _assemble("\n".join([*texts, _declarations(tables)]), opt, sizes)
+            text = "\n".join([*texts, _declarations(tables)])
+            made |= _assemble(f"{text}\n{define(text)}", opt, sizes)
     return made
 
 
@@ -224,22 +222,9 @@ def _place(program: ComputationSequence, slot: int) -> tuple[str, int]:
     return ("z", slot - program.head_outputs) if is_tail else ("y", slot)
 
 
-def float_bits(value: float) -> str:
-    """The number as LLVM reads it without rounding."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def declare_functions() -> list[str]:
-    """LLVM code that makes the functions of numbers known, those of the processor and those of the C library."""
-    lines = [f"declare double @llvm.{f}.f64({', '.join(['double'] * n)})" for f, n in INTRINSICS.items()]
-    return lines + [
-        f"declare double @{f}({', '.join(['double'] * n)}) memory(none) nounwind" for f, n in LIBRARY.items()
-    ]
-
-
 def _declarations(tables: dict[object, str]) -> str:
-    lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)", *declare_functions()]
-    return "\n".join(lines) + (SPLINE + "\n".join(tables.values()) if tables else "")
+    copying = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    return copying + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
 def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, int, str]:
@@ -387,6 +372,7 @@ class _Emitter:
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self.pointers: dict[tuple[str, int], str] = {}
+        self.pairs: dict[str, str] = {}  # sine and cosine of a value
 
     def pointer(self, array: str, k: int) -> str:
         name = self.pointers.get((array, k))
@@ -439,10 +425,15 @@ done:""")
             emit(f"{name} = {BINARY[op]} double {a[0]}, {a[1]}")
         elif op == "neg":
             emit(f"{name} = fneg double {a[0]}")
-        elif op in INTRINSICS:
-            emit(f"{name} = call double @llvm.{op}.f64({', '.join(f'double {x}' for x in a)})")
-        elif op in LIBRARY:
-            emit(f"{name} = call double @{op}({', '.join(f'double {x}' for x in a)})")
+        elif op in INTRINSICS or op in FUNCTIONS:
+            emit(f"{name} = {call(op, a)}")
+        elif op in PARTS_OF:
+            function, part = PARTS_OF[op]
+            both = self.pairs.get(a[0])
+            if both is None:
+                both = self.pairs[a[0]] = f"{name}.pair"
+                emit(f"{both} = {call(function, a)}")
+            emit(f"{name} = extractvalue {PAIR} {both}, {part}")
         elif op in ("min", "max"):
             emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} double {a[0]}, {a[1]}")
             emit(f"{name}.m = select i1 {name}.c, double {a[0]}, double {a[1]}")  # one instruction, b if a is NaN

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, get_type_hints
 
+from linkwork.native.elementary import ELEMENTARY, define
 from linkwork.native.instructions import (
     PREDICATES,
     PRIMITIVES,
@@ -36,7 +37,6 @@ from linkwork.native.instructions import (
     value_of,
 )
 from linkwork.native.kernels import Kernel, Memory, parameters_of
-from linkwork.native.lowering import INTRINSICS, LIBRARY, declare_functions
 
 # Lines of LLVM text, those that describe memory left out, from which on a function is not copied to where it is called,
 # however seldom that is: LLVM takes longer than in proportion for a long function, half as long again for all kernels
@@ -48,7 +48,8 @@ def translate(kernel: Kernel) -> str:
     """LLVM text with one function to be called, the kernel under its own name."""
     module = _Module()
     module.add(kernel.python, kernel.arguments, kernel.name, "")
-    return "\n".join([*declare_functions(), *module.texts, "!0 = !{}"])
+    text = "\n".join(module.texts)
+    return "\n".join([text, define(text), "!0 = !{}"])
 
 
 @cache
@@ -470,7 +471,7 @@ class _Translation:
         if called in PRIMITIVES:
             return PRIMITIVES[called](self.out, *given)
         name = getattr(called, "__name__", "")
-        if getattr(math, name, None) is called and (name in LIBRARY or name in INTRINSICS):
+        if getattr(math, name, None) is called and name in ELEMENTARY:
             return self.out.apply(name, [self.out.convert(value, float).parts[0] for value in given])
         _refuse(self, node)
 

@@ -23,8 +23,8 @@ from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
 from linkwork.native import cache, interpreted, machine
+from linkwork.native.elementary import float_bits
 from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, offset, offsets_of, size_of, split
-from linkwork.native.lowering import float_bits
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
@@ -285,8 +285,8 @@ def code_of(method: Tableau) -> str:
                 *locate(f"x{i}", "own", "arguments", BLOCK * i + BLOCK - 1, i),
                 *locate(f"y{i}", "own", "arguments", BLOCK * i + BLOCK, i),
                 *combination(f"y{i}", method.rows[i]),
-                f"%ch{i} = fmul contract double %h1, {float_bits(method.c[i])}",
-                f"%t{i} = fadd contract double %t, %ch{i}",
+                f"%ch{i} = fmul double %h1, {float_bits(method.c[i])}",
+                f"%t{i} = fadd double %t, %ch{i}",
                 f"%inside{i} = fcmp olt double %t{i}, %t_new",
                 f"%until{i} = select i1 %inside{i}, double %t{i}, double %t_new",
                 f"store double %until{i}, ptr %x{i}",
@@ -321,24 +321,24 @@ def combination(out: str, weights: Row) -> list[str]:
         lines += [
             f"%{out}.p{j} = getelementptr double, ptr %k{j}, i64 %{out}.i",
             f"%{out}.v{j} = load <4 x double>, ptr %{out}.p{j}, align 8",
-            f"%{out}.t{j} = fmul contract <4 x double> %{out}.v{j}, <{', '.join([w] * BLOCK)}>",
-            f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
+            f"%{out}.t{j} = fmul <4 x double> %{out}.v{j}, <{', '.join([w] * BLOCK)}>",
+            f"%{out}.s{j} = fadd <4 x double> {total}, %{out}.t{j}",
         ]
         total = f"%{out}.s{j}"
     lines += [
-        f"%{out}.change = fmul contract <4 x double> %h4, {total}",
+        f"%{out}.change = fmul <4 x double> %h4, {total}",
         f"%{out}.from = getelementptr double, ptr %y, i64 %{out}.i",
         f"%{out}.y4 = load <4 x double>, ptr %{out}.from, align 8",
-        f"%{out}.before = fadd contract <4 x double> %{out}.y4, %{out}.change",
+        f"%{out}.before = fadd <4 x double> %{out}.y4, %{out}.change",
     ]
     for c in range(BLOCK):
         lines += [
             f"%{out}.i{c} = add i64 %{out}.i, {c}",
             f"%{out}.p{last}.{c} = getelementptr double, ptr %k{last}, i64 %{out}.i{c}",
             f"%{out}.v{last}.{c} = load double, ptr %{out}.p{last}.{c}",
-            f"%{out}.t{last}.{c} = fmul contract double %{out}.v{last}.{c}, %{out}.hw",
+            f"%{out}.t{last}.{c} = fmul double %{out}.v{last}.{c}, %{out}.hw",
             f"%{out}.before{c} = extractelement <4 x double> %{out}.before, i64 {c}",
-            f"%{out}.sum{c} = fadd contract double %{out}.before{c}, %{out}.t{last}.{c}",
+            f"%{out}.sum{c} = fadd double %{out}.before{c}, %{out}.t{last}.{c}",
             f"%{out}.to{c} = getelementptr double, ptr %{out}, i64 %{out}.i{c}",
             f"store double %{out}.sum{c}, ptr %{out}.to{c}",
         ]
@@ -372,14 +372,14 @@ def combinations(rows: Mapping[str, Row]) -> list[str]:
         total = "zeroinitializer"
         for j, w in own[:-1]:
             lines += [
-                f"%{out}.t{j} = fmul contract <4 x double> %v{j}, {block_of(w)}",
-                f"%{out}.s{j} = fadd contract <4 x double> {total}, %{out}.t{j}",
+                f"%{out}.t{j} = fmul <4 x double> %v{j}, {block_of(w)}",
+                f"%{out}.s{j} = fadd <4 x double> {total}, %{out}.t{j}",
             ]
             total = f"%{out}.s{j}"
         lines += [
             f"%{out}.before = fmul <4 x double> %h4, {total}",
-            f"%{out}.last = fmul contract <4 x double> %v{own[-1][0]}, %{out}.hw",
-            f"%{out}.change = fadd contract <4 x double> %{out}.before, %{out}.last",
+            f"%{out}.last = fmul <4 x double> %v{own[-1][0]}, %{out}.hw",
+            f"%{out}.change = fadd <4 x double> %{out}.before, %{out}.last",
             f"%{out}.to = getelementptr double, ptr %{out}, i64 %i",
             f"store <4 x double> %{out}.change, ptr %{out}.to, align 8",
         ]
