@@ -36,7 +36,7 @@ from linkwork.model import Model
 from linkwork.records import Printed, changed, kept
 from linkwork.start.closing import REACH, find_start, restart
 from linkwork.start.freedoms import choose_independent
-from linkwork.tolerances import NEGLIGIBLE, TYPED
+from linkwork.tolerances import NEGLIGIBLE, ROUNDING, TYPED, halved
 
 if TYPE_CHECKING:
     from linkwork.analyses.over import Family
@@ -420,11 +420,16 @@ class Linearization(Printed):
 
 
 def judge(values: Complex) -> Stability:
-    """Stable if all small motions fade, unstable if one grows; on the axis linear equations do not decide."""
-    rounding = RANK_TOLERANCE * float(np.abs(values).max(initial=0.0))
-    if (values.real > rounding).any():
+    """Stable if all small motions fade, unstable if one grows; on the axis linear equations do not decide.
+
+    Of a multiple eigenvalue each is off by the root of rounding, their mean by rounding.
+    """
+    size = float(np.abs(values).max(initial=0.0))
+    alike = np.abs(values[:, None] - values) <= halved(ROUNDING) * size
+    growth = alike @ values.real / alike.sum(axis=1)
+    if (growth > RANK_TOLERANCE * size).any():
         return "unstable"
-    return "stable" if len(values) and (values.real < -rounding).all() else "marginal"
+    return "stable" if len(values) and (growth < -RANK_TOLERANCE * size).all() else "marginal"
 
 
 def name_states(e: Equations, basis: Basis) -> tuple[str, ...]:

@@ -255,7 +255,6 @@ class Search:
             return self.best
         span = np.array([r.high - r.low for r in self.ranges])
         low = np.array([r.low for r in self.ranges])
-        start = np.clip((np.array([self.best.values[name] for name in self.names]) - low) / span, 0.0, 1.0)
         size = abs(self.best.objective) or 1.0
         known: dict[bytes, Design] = {}
 
@@ -273,12 +272,16 @@ class Search:
             by = [limit.size for limit in self.limits]
             return -np.nan_to_num(np.array(found(u).excess) / by, nan=1.0)
 
-        minimize(
-            value,
-            start,
-            method="SLSQP",
-            bounds=[(0.0, 1.0)] * len(start),
-            constraints=[{"type": "ineq", "fun": room}] if self.limits else (),
-            options={"eps": halved(AGREEMENT), "ftol": AGREEMENT},
-        )
+        before: Design | None = None
+        # Where a limit bends, the search ends before its bound, and begins anew there.
+        while before is None or abs(self.best.objective - before.objective) > AGREEMENT * size:
+            before = self.best
+            minimize(
+                value,
+                np.clip((np.array([before.values[name] for name in self.names]) - low) / span, 0.0, 1.0),
+                method="SLSQP",
+                bounds=[(0.0, 1.0)] * len(span),
+                constraints=[{"type": "ineq", "fun": room}] if self.limits else (),
+                options={"eps": halved(AGREEMENT), "ftol": AGREEMENT},
+            )
         return self.best
