@@ -650,3 +650,44 @@ def test_a_file_of_many_errors_is_read_no_further_than_to_some_of_them() -> None
         loads(text)
     assert len(refusal.value.errors) == 200
     assert str(refusal.value).endswith("and 180 more errors")
+
+
+LIVE = """
+linkwork: 1
+parameters: {l: 1 m, m: 2 kg, d: 2*l}
+ground: {points: {O: [0, 0]}}
+bodies:
+  rod: {mass: m, inertia: m*l^2/12, position: [l/2, 0], points: {O: [-l/2, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: rod.O}
+live: {l: 50 cm .. d, rod.phi: -90 deg .. 90 deg, rod.omega: 0 .. 60 rpm, m: 1 .. 3}
+"""
+
+
+def test_ranges_of_a_live_page_are_read_in_their_units() -> None:
+    """Of parameters, start positions and start velocities, also by formulas."""
+    expected = {"l": (0.5, 2.0), "rod.phi": (-np.pi / 2, np.pi / 2), "rod.omega": (0.0, 2 * np.pi), "m": (1.0, 3.0)}
+    found = loads(LIVE).live
+    assert list(found) == list(expected)
+    np.testing.assert_allclose([*found.values()], [*expected.values()], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("50 cm .. d", "50 kg .. d", "live.l: '50 kg' is of kind mass, not a quantity like '1 m'"),
+        ("-90 deg .. 90", "-90 cm .. 90", "live.rod.phi: '-90 cm' is of kind length"),
+        ("50 cm .. d", "0.7", "0.7: should be a text"),
+        ("50 cm .. d", "50 cm to 1 m", "'50 cm to 1 m' is no range; a range is written as LEAST .. MOST"),
+        ("50 cm .. d", "2 .. 3", "l = 1 is not within '2 .. 3'"),
+        ("1 .. 3", "3 .. 1", "'3 .. 1' is empty"),
+        ("l: 50 cm", "d: 50 cm", "'d' is a formula; values that follow from others are not set"),
+        ("rod.phi", "rod.fi", "no parameter or coordinate 'rod.fi'; did you mean 'rod.phi'"),
+    ],
+)
+def test_faults_of_live_ranges_are_told_at_their_line(old: str, new: str, said: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        loads(LIVE.replace(old, new))
+    assert len(caught.value.errors) == 1
+    assert str(caught.value).startswith("<text>:9: ")
+    assert said in str(caught.value)

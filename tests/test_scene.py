@@ -22,7 +22,7 @@ from linkwork.expressions.graph import as_expr
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.scene import Figure, Mark, Scene, scene
-from linkwork.view.drawing import _span, drawing, picture_of
+from linkwork.view.drawing import Drawing, _span, drawing, picture_of
 from linkwork.view.outlines import arrow, dashpot, hull, rounded
 from linkwork.view.picture import color, frame_times, still, strip, write_film
 from linkwork.view.poses import Bodies, poses, rotation, scene_of
@@ -52,6 +52,12 @@ def moved(name: str) -> Trajectory:
     model = linkwork.load(name)
     analysis = linkwork.kinematics if model.drivers and linkwork.check(model).dof == 0 else linkwork.simulate
     return analysis(model, t_end=20 * model.simulation.step)
+
+
+@pytest.fixture(scope="module")
+def drawn_platform() -> tuple[Scene, Drawing, list[Bodies]]:
+    own, found, drawn = picture_of(linkwork.kinematics(load("stewart_platform"), t_end=3.0))
+    return own, drawn, [Bodies(pose) for pose in found[::20]]
 
 
 def polygon_area(line: list[tuple[float, float]]) -> float:
@@ -290,6 +296,43 @@ def test_a_spatial_scene_has_its_points_in_space() -> None:
     (limb,) = drawn.stretches
     ends = Bodies(np.array([[1.0, 0.0, 0.0, *quarter]])).stretched(limb)[0]
     np.testing.assert_allclose(ends, [(1.0, -0.4, 0.3), (1.0, 0.0, 0.0)], atol=1e-15)
+
+
+def test_legs_of_a_platform_are_telescopes(drawn_platform: tuple[Scene, Drawing, list[Bodies]]) -> None:
+    """From foot to platform at every time, the cylinder never as long as the leg; base and platform are plates."""
+    scene, drawn, seen = drawn_platform
+    legs = [stretch for stretch in drawn.stretches if stretch.role == "actuator"]
+    assert [leg.name for leg in legs] == [f"leg{k}" for k in range(1, 7)]
+    for bodies in seen:
+        for k, leg in enumerate(legs, start=1):
+            foot = np.array(scene.bodies[0].points[f"A{k}"])
+            head = bodies.point(1, scene.bodies[1].points[f"B{k}"])
+            length, along = np.linalg.norm(head - foot), (head - foot) / np.linalg.norm(head - foot)
+            rod, cylinder = (np.array(line) @ along for line in np.array(bodies.stretched(leg)) - foot)
+            assert cylinder.min() == pytest.approx(0.0, abs=1e-9)
+            assert rod.max() == pytest.approx(length)
+            assert rod.min() < cylinder.max() < length
+    plates = {solid.body: np.array(solid.corners) for solid in drawn.solids if solid.form == "hull"}
+    assert set(plates) == {0, 1}
+    for body, corners in plates.items():
+        assert len(corners) == 12
+        for point in scene.bodies[body].points.values():  # a pin at each lies within
+            assert np.linalg.norm(corners - np.array(point), axis=1).min() < 2.0 * drawn.unit
+
+
+def test_a_hull_is_seen_as_the_outline_of_its_corners() -> None:
+    """A plate of sides 1 and 2 that is seen from above has the area 2 there."""
+    corners = tuple((x, y, z) for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 0.1))
+    outline, _ = silhouette(
+        Solid(0, "plate", "hull", corners=corners), Bodies(np.zeros((0, 7))), np.eye(3)[0], np.eye(3)[1]
+    )
+    assert polygon_area([(p[0], p[1]) for p in outline]) == pytest.approx(2.0)
+
+
+def test_what_travels_far_is_drawn_in_its_own_size() -> None:
+    """The sign of a joint follows the size of a bicycle, however far it rolls."""
+    near, far = (picture_of(linkwork.simulate(load("whipple_bicycle"), t_end=t))[2].unit for t in (0.2, 2.0))
+    assert near < far < 1.5 * near  # ten times as far
 
 
 def test_films_show_all_of_the_motion(tmp_path: Path) -> None:

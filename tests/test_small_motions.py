@@ -16,6 +16,7 @@ from slices import with_slow
 from linkwork import Model, PlanarModel, SpatialModel, Start, equilibria, equilibrium, linearize, load, loads, simulate
 from linkwork.analyses.equilibria import distinct, search
 from linkwork.analyses.equilibrium import begin_rest
+from linkwork.analyses.mode_motion import wiggle
 from linkwork.assembly.problem import Problem
 from linkwork.cli import answer
 from linkwork.compiled.mechanism import Mechanism, prepare
@@ -767,6 +768,26 @@ def test_modes_become_motions() -> None:
     assert motion.t[-1] == pytest.approx(4 * np.pi / TWO_RODS[0], rel=1e-12)
     with pytest.raises(UsageError, match="no mode 3 of 2"):
         found.motion(3)
+
+
+def test_freedoms_become_motions() -> None:
+    """One after the other, a second each: first one rod turns alone, then the other; joints hold."""
+    motion = wiggle(load("double_pendulum"))
+    rows = {k: (motion.t >= k - 1e-9) & (motion.t < k + 1 - 1e-9) for k in (0, 1)}
+    swung = [[np.ptp(motion[f"{body}.phi"][own]) for body in ("upper", "lower")] for own in rows.values()]
+    for (near, far), turned in zip(swung, ("lower", "upper"), strict=True):
+        assert max(near, far) > 0.2, turned
+        assert min(near, far) < 0.01 * max(near, far), turned  # but for the way in which joints are closed again
+    tip = motion["upper.x"] + 0.5 * np.cos(motion["upper.phi"]), motion["upper.y"] + 0.5 * np.sin(motion["upper.phi"])
+    foot = (
+        motion["lower.x"] - 0.35 * np.cos(motion["lower.phi"]),
+        motion["lower.y"] - 0.35 * np.sin(motion["lower.phi"]),
+    )
+    np.testing.assert_allclose(tip, foot, atol=1e-9)
+    np.testing.assert_array_equal(motion.q[-1], motion.q[0])
+    assert [name.split("'")[1] for name in motion.events.names] == ["lower", "upper"]
+    with pytest.raises(UsageError, match="no freedom"):
+        wiggle(load("jansen_leg"))
 
 
 def test_the_root_locus_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

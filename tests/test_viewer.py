@@ -280,6 +280,81 @@ def test_legends_give_the_values_of_the_data(shown: Shown, motion: Trajectory) -
         assert float(legend[name]) == pytest.approx(motion[name][row], rel=1e-5)
 
 
+def test_pointing_at_a_plot_reads_its_values(shown: Shown, motion: Trajectory) -> None:
+    """Beside the pointer stand the time under it and the values of the curves then."""
+    plot = shown.tab.locator(".u-over").first
+    box = plot.bounding_box()
+    shown.tab.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 20)
+    lines = plot.locator(".reading > *").all_inner_texts()
+    t = float(lines[0].removesuffix(" s"))
+    assert t == pytest.approx(1.2, abs=4.0 / box["width"])
+    drawn = shown.tab.locator(".panel").first.locator(".legend span").all_inner_texts()
+    expected = [np.interp(t, motion.t, motion[name]) for name in drawn]
+    assert [float(x) for x in lines[1:]] == pytest.approx(expected, rel=2e-5, abs=1e-9)
+
+
+def test_one_quantity_is_drawn_over_another(shown: Shown, motion: Trajectory) -> None:
+    """A chosen curve over crank.phi: its dot is where both are, and a click on the curve goes to that time."""
+    for name in ("Positions", "Reactions", "Forces", "Energy"):
+        chip = shown.tab.locator(".chips").get_by_role("button", name=name, exact=True)
+        if chip.count() and chip.first.get_attribute("aria-pressed") == "true":
+            chip.first.click()
+    shown.tab.get_by_role("button", name="Curves…").click()
+    shown.tab.locator(".chooser label", has_text=re.compile("^slider.vxm/s$")).click()
+    shown.tab.locator(".chooser select").select_option("crank.phi")
+    assert shown.tab.locator(".panel:visible").count() == 1
+    x, y = motion["crank.phi"], motion["slider.vx"]
+    places = {}
+    plot = shown.tab.locator(".u-over").bounding_box()
+    for row in (20, 70):
+        shown.do(f"v.setTime({motion.t[row]})")
+        dot = shown.tab.locator(".dot").bounding_box()
+        places[row] = np.array([dot["x"] + 4, dot["y"] + 4])
+        spread = [1.12 * np.ptp(values) for values in (x, y)]
+        part = [
+            (values[row] - values.min() + 0.06 * np.ptp(values)) / s for values, s in zip((x, y), spread, strict=True)
+        ]
+        expected = plot["x"] + part[0] * plot["width"], plot["y"] + (1 - part[1]) * plot["height"]
+        assert places[row] == pytest.approx(expected, abs=1.5)
+    shown.tab.mouse.click(*places[20])
+    shown.settle()
+    assert shown.do("v.time") == pytest.approx(motion.t[20], abs=2 * (motion.t[1] - motion.t[0]))
+
+
+def test_instant_centres_lie_in_hinges(shown: Shown, motion: Trajectory) -> None:
+    """That of crank and ground in O, of rod and crank in A, of the slider at no place: it does not turn."""
+    shown.do(f"v.setTime({motion.t[40]})")
+    shown.tab.keyboard.press("i")
+    shown.settle()
+    marks = {}
+    for mark in shown.tab.locator(".pole").all():
+        x, y = re.findall(r"-?[\d.]+", mark.get_attribute("style"))[:2]
+        marks[mark.inner_text()] = float(x), float(y)
+    host = shown.tab.locator(".host").bounding_box()
+    for name, point in {"01": "ground.O", "12": "crank.A", "23": "slider.B"}.items():
+        x, y = shown.do(f"v.where('{point}')")
+        assert marks[name] == pytest.approx((x - host["x"], y - host["y"]), abs=0.2)
+    assert "03" not in marks
+    assert shown.said == []
+
+
+def test_the_velocity_polygon_is_drawn_to_scale(shown: Shown, motion: Trajectory) -> None:
+    """The line from its pole to A is as long as the speed of A says by the bar below."""
+    row = 40
+    shown.do(f"v.setTime({motion.t[row]})")
+    shown.tab.get_by_role("button", name="Velocity polygon").click()
+    panel = shown.tab.locator(".polygon:visible")
+    number, unit = panel.locator("p").inner_text().split()
+    assert unit == "m/s"
+    pixels = (
+        panel.locator("p").bounding_box()["width"] / float(number) * 400 / panel.locator("svg").bounding_box()["width"]
+    )
+    rays = [[float(ray.get_attribute(k)) for k in ("x1", "y1", "x2", "y2")] for ray in panel.locator("line.ray").all()]
+    lengths = [np.hypot(x2 - x1, y2 - y1) / pixels for x1, y1, x2, y2 in rays]
+    speed = np.hypot(motion["crank.A.vx"][row], motion["crank.A.vy"][row])
+    assert min(abs(length / speed - 1.0) for length in lengths) < 0.01
+
+
 def test_arrows_show_velocities_and_reactions(shown: Shown, motion: Trajectory) -> None:
     """Arrows point the way the slider moves, and the way its guide pushes it: along it nothing, upwards its load."""
     row = 45

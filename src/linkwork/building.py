@@ -208,6 +208,15 @@ class Builder(Analyses):
         self._set(("view",), value)
 
     @property
+    def live(self) -> Any:
+        """In which ranges a live page changes values: m.live = {"l1": "0.5 m .. 1.5 m"}."""
+        return self.document.data.get("live", {})
+
+    @live.setter
+    def live(self, value: Any) -> None:
+        self._set(("live",), value)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """As they were written."""
         return dict(self._section("parameters"))

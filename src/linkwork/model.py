@@ -80,7 +80,7 @@ class Model:
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change
     without anything being compiled again. `shapes` and `colours` say of some bodies, by name, how they look, `window`
-    which part of the plane is drawn, by its corners. Joints in
+    which part of the plane is drawn, by its corners, `live` in which ranges a live page changes values. Joints in
     `open` hold nothing until an event engages them. `inputs` that have no formula have their values among the
     parameters; `functions` in Python, of the time and the state, give values of inputs or of other parameters.
     `actuators` say where forces can act whose sizes an analysis asks for; those that have a size act with it. A
@@ -103,6 +103,7 @@ class Model:
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     colours: Mapping[str, str] = field(default_factory=dict)
     window: tuple[Components, Components] | None = None
+    live: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     units: tuple[str, ...] = ()  # in which results are shown, where not in those of SI
     order: tuple[str, ...] = ()  # of points and constraint rows in arrays of DAP; the others stand behind
     events: tuple[Event, ...] = ()

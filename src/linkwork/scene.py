@@ -6,9 +6,13 @@ the axes of their body, points counting from its mass centre; those of planar me
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import product
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from linkwork.elements.actuators import Push
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
@@ -17,7 +21,7 @@ from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
 from linkwork.elements.joints import JOINTS, Distance
 from linkwork.elements.kinds import Space
-from linkwork.elements.shapes import SHAPES, Shape
+from linkwork.elements.shapes import SHAPES, Mesh, Shape
 from linkwork.elements.spatial import SpatialGear
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import evaluate, ordered
@@ -140,6 +144,8 @@ class _Seen:
     def look(self, body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
         """Fields of a shape: numbers, vectors, or rows of points."""
         found: dict[str, Any] = {"type": self.types[type(shape)]}
+        if isinstance(shape, Mesh):
+            return {**found, **self.surface(body, shape)}
         for f in fields(shape):
             value = getattr(shape, f.name)
             if value is None or not isinstance(value, tuple):
@@ -149,6 +155,24 @@ class _Seen:
             else:
                 found[f.name] = self.place(body, value) if f.name == "centre" else self.vector(value)
         return found
+
+    def surface(self, body: Ground | PlanarBody | SpatialBody, mesh: Mesh) -> dict[str, Any]:
+        """The corners of a mesh in the axes of its body, its triangles, and which corners lie farthest out."""
+        z, x = (np.array(self.vector(axis)) for axis in (mesh.z, mesh.x))
+        z /= np.linalg.norm(z)
+        x -= (x @ z) * z
+        x /= np.linalg.norm(x)
+        A = np.column_stack([x, np.cross(z, x), z])
+        own = np.asarray(mesh.triangles, dtype=float).reshape(-1, 3)
+        corners, triangles = np.unique(own.astype(np.float32), axis=0, return_inverse=True)
+        placed = self.number(mesh.scale) * corners.astype(float) @ A.T + np.array(self.place(body, mesh.centre))
+        ways = np.array([*product((-1.0, -0.5, 0.0, 0.5, 1.0), repeat=3)])  # of sight: an outline for films and boxes
+        far = placed[np.unique(np.argmax(placed @ ways.T, axis=0))] if len(placed) else placed
+        return {
+            "corners": far.tolist(),
+            "vertices": b64encode(placed.astype("<f4").tobytes()).decode("ascii"),
+            "triangles": b64encode(triangles.astype("<u4").tobytes()).decode("ascii"),
+        }
 
     def mark(self, element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
         own = {f.name: getattr(element, f.name) for f in fields(element)}

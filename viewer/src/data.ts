@@ -9,6 +9,7 @@ export interface Mark {
   bodies: string[];
   points: Vec[];
   axis: Vec | null;
+  axis_j: Vec | null;
   radii: number[];
   parts: string[];
 }
@@ -16,10 +17,11 @@ export interface Mark {
 export interface Scene {
   space: "planar" | "spatial";
   gravity: Vec;
-  bodies: { name: string; points: Record<string, Vec>; shape: Record<string, unknown> | null }[];
+  bodies: { name: string; points: Record<string, Vec>; shape: Record<string, unknown> | null; colour: string | null }[];
   joints: Mark[];
   forces: Mark[];
   drivers: Mark[];
+  window: [Vec, Vec] | null;
 }
 
 export interface Outline {
@@ -41,17 +43,18 @@ export interface Stretch {
   closed: boolean;
 }
 
-/** A cylinder (radius, length), a ball (radius), a box (three sides) or a plate (corners), fixed in a body. */
+/** A cylinder (radius, length), a ball (radius), a box (three sides), a plate, a hull or a mesh (corners), fixed in a body. */
 export interface Solid {
   body: number;
   role: string;
-  form: "cylinder" | "ball" | "box" | "plate";
+  form: "cylinder" | "ball" | "box" | "plate" | "hull" | "mesh";
   at: Vec;
   size: number[];
   z: Vec;
   x: Vec;
   corners: Vec[];
   name: string;
+  surface: [string, string] | null; // of a mesh: corners and triangles
 }
 
 export interface Style {
@@ -92,7 +95,7 @@ export function shownUnit({ units }: Page, unit: string): [string, number] {
   return (units.shown && units.of[unit]) || [unit, 1];
 }
 
-function bytes(text: string): ArrayBuffer {
+export function bytes(text: string): ArrayBuffer {
   const binary = atob(text);
   const found = new Uint8Array(binary.length);
   for (let k = 0; k < binary.length; k++) found[k] = binary.charCodeAt(k);
@@ -106,22 +109,64 @@ export interface Quantity {
   values: Float64Array;
 }
 
+/** The rows of a motion: times, seven numbers of each body but the ground per row, and the columns of its quantities. */
+export interface Rows {
+  t: Float64Array;
+  poses: Float32Array;
+  columns: Float64Array[];
+}
+
+function decoded(data: ResultData): Rows {
+  const values = new Float64Array(bytes(data.values));
+  return {
+    t: new Float64Array(bytes(data.t)),
+    poses: new Float32Array(bytes(data.poses)),
+    columns: data.quantities.map((_, k) => values.subarray(k * data.rows, (k + 1) * data.rows)),
+  };
+}
+
 /** A motion: times, poses and named columns, at any time between its rows. */
 export class Result {
-  readonly t: Float64Array;
   readonly quantities = new Map<string, Quantity>();
   readonly bodies: Map<string, number>;
-  private readonly poses: Float32Array;
+  readonly others: Rows[] = []; // motions shown in grey behind this one
   private last = 0;
 
-  constructor(readonly data: ResultData) {
-    this.t = new Float64Array(bytes(data.t));
-    this.poses = new Float32Array(bytes(data.poses));
-    const values = new Float64Array(bytes(data.values));
-    data.quantities.forEach(({ name, unit, kind }, k) => {
-      this.quantities.set(name, { name, unit, kind, values: values.subarray(k * data.rows, (k + 1) * data.rows) });
-    });
+  constructor(
+    readonly data: ResultData,
+    private rows: Rows = decoded(data),
+  ) {
     this.bodies = new Map(data.scene.bodies.map((body, k) => [body.name, k]));
+    data.quantities.forEach(({ name, unit, kind }, k) => {
+      this.quantities.set(name, { name, unit, kind, values: rows.columns[k] });
+    });
+  }
+
+  /** Hold these rows from now on. */
+  take(rows: Rows): void {
+    this.rows = rows;
+    this.last = 0;
+    this.data.quantities.forEach(({ name }, k) => {
+      const own = this.quantities.get(name);
+      if (own) own.values = rows.columns[k];
+    });
+  }
+
+  get held(): Rows {
+    return this.rows;
+  }
+
+  /** A column of other rows of this mechanism. */
+  column(name: string, rows: Rows): Float64Array | undefined {
+    return rows.columns[this.data.quantities.findIndex((quantity) => quantity.name === name)];
+  }
+
+  get t(): Float64Array {
+    return this.rows.t;
+  }
+
+  private get poses(): Float32Array {
+    return this.rows.poses;
   }
 
   get start(): number {

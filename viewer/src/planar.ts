@@ -2,7 +2,10 @@
 
 import { type BufferGeometry, type Mesh, OrthographicCamera, type RawShaderMaterial, Scene as Graph } from "three";
 import { type Page, place, type Result, type Spot, type Vec } from "./data";
+import { element } from "./dom";
+import { poles } from "./kinematics";
 import { Batch, PoseTexture, ribbonMaterial, SLOTS } from "./ribbons";
+import { inside, metres, nice } from "./scale";
 import { type Shown, Stage } from "./stage";
 import { palette } from "./theme";
 
@@ -27,6 +30,7 @@ export class PlanarStage extends Stage {
   private paths: { mesh: Drawn; whole: Drawn }[] = [];
   private readonly uprights: { body: number; at: Spot }[] = [];
   private readonly scale: HTMLElement;
+  private readonly poleNames: HTMLElement[] = [];
   private readonly speed = this.usualSpeed();
   private readonly load = this.usualLoad();
   private metres = 1; // per pixel
@@ -64,6 +68,7 @@ export class PlanarStage extends Stage {
     this.scale = document.createElement("div");
     this.scale.className = "scale";
     host.append(this.scale);
+    this.showGravity();
     this.pathsChanged();
     this.theme();
     this.listen();
@@ -79,15 +84,36 @@ export class PlanarStage extends Stage {
     return Math.max(high[0] - low[0], high[1] - low[1]);
   }
 
-  fit(): void {
-    const [low, high] = this.result.data.drawing.box;
+  get needed(): number {
+    const [low, high] = this.seen;
     const room = Math.min(56, 0.12 * Math.min(this.width, this.height)); // for buttons and scale
-    this.middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
-    this.metres = Math.max(
+    return Math.max(
       (high[0] - low[0]) / Math.max(this.width - room, 1),
       (high[1] - low[1]) / Math.max(this.height - 2 * room, 1),
     );
+  }
+
+  fit(needed: number): void {
+    const [low, high] = this.seen;
+    this.middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
+    this.metres = needed;
     this.look();
+  }
+
+  protected shift([x, y]: Vec): void {
+    if (x === 0 && y === 0) return;
+    this.middle = [this.middle[0] + x, this.middle[1] + y];
+    this.look();
+  }
+
+  private showGravity(): void {
+    const { gravity } = this.result.data.scene;
+    if (!gravity[0] && !gravity[1]) return;
+    const mark = element("div", "gravity", this.host);
+    element("span", "", mark).textContent = "g";
+    const arrow = element("b", "", mark);
+    arrow.textContent = "↓";
+    arrow.style.transform = `rotate(${-Math.atan2(gravity[1], gravity[0]) - Math.PI / 2}rad)`;
   }
 
   protected resized(): void {
@@ -195,6 +221,7 @@ export class PlanarStage extends Stage {
     this.texture.texture.needsUpdate = true;
     this.drawStretches();
     this.drawArrows();
+    this.drawPoles();
     const row = this.result.row(this.time);
     for (const { mesh } of this.paths) mesh.geometry.setDrawRange(0, 6 * row);
     this.gridMesh.visible = this.shown.grid;
@@ -257,7 +284,22 @@ export class PlanarStage extends Stage {
       const factor = (ARROW * this.extent) / this.load;
       for (const [where, f] of this.applied()) this.arrow(where, factor * f[0], factor * f[1], width, head, "load");
     }
-    batch.refresh(this.arrowMesh);
+  }
+
+  /** Instant centres as crosses with the numbers of their two bodies. */
+  private drawPoles(): void {
+    const found = this.shown.poles ? poles(this.result, this.time) : [];
+    for (const name of this.poleNames.splice(found.length)) name.remove();
+    const [cross, slot] = [5 * this.metres, SLOTS.indexOf("reaction")];
+    found.forEach(({ at: [x, y], name }, k) => {
+      this.arrows.stroke([[x - cross, y - cross], [x + cross, y + cross]], false, -0.9, 0, slot);
+      this.arrows.stroke([[x - cross, y + cross], [x + cross, y - cross]], false, -0.9, 0, slot);
+      this.poleNames[k] ??= element("span", "pole", this.host);
+      const [px, py] = this.project([x, y, 0]);
+      this.poleNames[k].textContent = name;
+      this.poleNames[k].style.transform = `translate(${px.toFixed(1)}px, ${py.toFixed(1)}px)`;
+    });
+    this.arrows.refresh(this.arrowMesh);
   }
 
   private arrow(at: Vec, dx: number, dy: number, width: number, head: number, slot: string): void {
@@ -324,28 +366,4 @@ export class PlanarStage extends Stage {
       canvas.addEventListener(end, (event) => held.delete(event.pointerId));
     }
   }
-}
-
-function inside([x, y]: Spot, line: Spot[]): boolean {
-  let found = false;
-  for (let k = 0, j = line.length - 1; k < line.length; j = k++) {
-    const [a, b] = [line[k], line[j]];
-    if (a[1] > y !== b[1] > y && x < ((b[0] - a[0]) * (y - a[1])) / (b[1] - a[1]) + a[0]) found = !found;
-  }
-  return found;
-}
-
-/** The next of 1, 2, 5 times a power of ten. */
-export function nice(x: number): number {
-  const power = 10 ** Math.floor(Math.log10(x));
-  const lead = x / power;
-  return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
-}
-
-function metres(length: number): string {
-  if (length >= 1000) return `${length / 1000} km`;
-  if (length >= 1) return `${Number(length.toPrecision(3))} m`;
-  if (length >= 0.01) return `${Number((100 * length).toPrecision(3))} cm`;
-  if (length >= 0.0001) return `${Number((1000 * length).toPrecision(3))} mm`;
-  return `${Number((1e6 * length).toPrecision(3))} µm`;
 }

@@ -9,7 +9,9 @@ export interface Shown {
   reactions: boolean;
   applied: boolean;
   centres: boolean;
+  poles: boolean;
   grid: boolean;
+  follow: boolean;
   paths: Set<string>;
 }
 
@@ -41,7 +43,7 @@ export abstract class Stage {
   time: number;
   private readonly labels: { element: HTMLElement; spot: Spotted }[] = [];
   private readonly layer: HTMLElement;
-  private readonly here: Vec = [0, 0, 0];
+  protected readonly here: Vec = [0, 0, 0];
 
   constructor(
     readonly result: Result,
@@ -67,7 +69,10 @@ export abstract class Stage {
   }
 
   abstract project(at: Vec): [number, number];
-  abstract fit(): void;
+  /** What the whole motion needs: metres per pixel, or the distance of the eye. */
+  abstract get needed(): number;
+  abstract fit(needed: number): void;
+  protected abstract shift(by: Vec): void;
   abstract theme(): void;
   protected abstract draw(): void;
   protected abstract bodyAt(x: number, y: number): number;
@@ -142,22 +147,62 @@ export abstract class Stage {
     }
   }
 
-  resize(): void {
+  /** Take the size of the host: whether it is the first. */
+  resize(): boolean {
     const { clientWidth, clientHeight } = this.host;
-    if (clientWidth === 0 || clientHeight === 0) return;
+    if (clientWidth === 0 || clientHeight === 0) return false;
     const first = this.width === 1;
     this.width = clientWidth;
     this.height = clientHeight;
     this.renderer.setSize(clientWidth, clientHeight);
     this.resized();
-    if (first) this.fit();
     this.changed();
+    return first;
+  }
+
+  /** The middle of the bodies. */
+  private centre(poses: Float32Array): Vec {
+    const count = poses.length / 7 - 1;
+    const sum: Vec = [0, 0, 0];
+    for (let b = 1; b <= count; b++) for (let c = 0; c < 3; c++) sum[c] += poses[7 * b + c] / count;
+    return sum;
+  }
+
+  /** The box of what is to be seen: of all the motion, or, where it is followed, of the pose now. */
+  protected get seen(): [Vec, Vec] {
+    if (!this.shown.follow) return this.result.data.drawing.box;
+    const [x, y, z] = this.centre(this.poses);
+    const half = this.reach();
+    return [
+      [x - half, y - half, z - half],
+      [x + half, y + half, z + half],
+    ];
+  }
+
+  /** How far the mechanism reaches about the middle of its bodies. */
+  private reach(): number {
+    const middle = this.centre(this.poses);
+    const moving = this.spots.filter(({ body }) => body > 0);
+    return 1.3 * Math.max(3 * this.result.data.drawing.unit, ...moving.map((spot) => distance(this.at(spot), middle)));
+  }
+
+  /** How far the middle goes over the motion, in sizes of the mechanism. */
+  get travel(): number {
+    const { start, end } = this.result;
+    const poses = new Float32Array(this.poses.length);
+    const middles = Array.from({ length: 9 }, (_, k) => {
+      this.result.pose(start + (k / 8) * (end - start), poses);
+      return this.centre(poses);
+    });
+    return Math.max(...middles.map((p) => distance(p, middles[0]))) / this.reach();
   }
 
   /** Draw the mechanism at a time. */
   show(time: number): void {
+    const before = this.centre(this.poses);
     this.time = time;
     this.result.pose(time, this.poses);
+    if (this.shown.follow) this.shift(this.centre(this.poses).map((x, k) => x - before[k]) as Vec);
     this.draw();
     this.layer.hidden = !this.shown.names;
     if (!this.shown.names) return;

@@ -109,11 +109,14 @@ def list_mechanisms(
     "linkwork check four_bar",
     "linkwork check slider_crank --start O=30deg --set l2=60cm --assemble",
     "linkwork check robot.urdf --close hand=bar:spherical",
+    "linkwork check double_pendulum -o freedoms.html",
 )
 def check(
     model: ModelArgument,
     set_: Set = None,
     assemble: Assemble = False,
+    output: Annotated[Path | None, output_option("Page that moves each freedom a little, .html.")] = None,
+    open_: Open = False,
     start: Start = None,
     rate: Rate = None,
     mode: Mode = None,
@@ -135,6 +138,7 @@ def check(
     from linkwork.start.check import check
     from linkwork.view.report import as_json, check_lines, progress, within_terminal
 
+    pages = writable(to_open([output] if output else [], open_, f"{stem(model)}-freedoms.html"), (".html",))
     formulas: Any = []
     if Path(model).is_dir():
         from linkwork.formats import compare_formulas
@@ -148,6 +152,16 @@ def check(
     lines = [*check_lines(report), *(("formulas", str(found)) for found in formulas)]
     compared = {"formulas": [found.as_dict() for found in formulas]} if formulas else {}
     print(as_json({**report.as_dict(), **compared}) if json else within_terminal(lines))
+    for page in pages:
+        from linkwork.analyses.mode_motion import wiggle
+        from linkwork.view.page import write
+
+        with located(model):
+            write([wiggle(mechanism, **how)], page)
+        if not json:
+            print(f"written  {page}")
+    if open_:
+        open_files(pages)
     if any(found.differing or found.is_wrong for found in formulas):
         raise typer.Exit(ModelError.exit_code)
 

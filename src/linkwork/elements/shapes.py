@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
 
 from linkwork.elements.kinds import Space
-from linkwork.elements.quantities import Angle, Direction, Length, Place, Places
+from linkwork.elements.quantities import NOT_GIVEN, Angle, Direction, Length, Number, Place, Places, Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +69,23 @@ class Sphere:
     centre: Place = (0.0, 0.0, 0.0)
 
 
-Shape: TypeAlias = Rod | Box | Disc | Polygon | Block | Cylinder | Sphere
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """The triangles of an STL or OBJ file, times `scale`, its origin at `centre`, its axes z and x as given."""
+
+    file: Annotated[str, Quantity("name")]
+    scale: Number = 1.0
+    centre: Place = (0.0, 0.0, 0.0)
+    z: Direction = (0.0, 0.0, 1.0)
+    x: Direction = (1.0, 0.0, 0.0)
+    triangles: Any = field(default=(), metadata=NOT_GIVEN)  # n x 3 x 3, in the numbers of the file
+
+
+Shape: TypeAlias = Rod | Box | Disc | Polygon | Block | Cylinder | Sphere | Mesh
 
 # The names under which model files know the shapes; those of the plane lie in the x-y plane of a spatial body.
 PLANAR_SHAPES: dict[str, type[Shape]] = {"rod": Rod, "box": Box, "disc": Disc, "polygon": Polygon}
 SHAPES: dict[Space, dict[str, type[Shape]]] = {
     "planar": PLANAR_SHAPES,
-    "spatial": {**PLANAR_SHAPES, "block": Block, "cylinder": Cylinder, "sphere": Sphere},
+    "spatial": {**PLANAR_SHAPES, "block": Block, "cylinder": Cylinder, "sphere": Sphere, "mesh": Mesh},
 }

@@ -390,6 +390,7 @@ MEANINGS = {
     "joints": "connections of bodies, by name",
     "law": "a further force of length and rate, or torque of angle and rate; a formula",
     "length": "that of the start unless given",
+    "live": "ranges in which a live page changes parameters and start values, such as 0.5 m .. 1.5 m, by name",
     "lower": "lower end of the freedom",
     "mass": "zero unless given: kinematics needs none",
     "mass_centre": "in the body frame; its origin unless given",
@@ -529,6 +530,7 @@ def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -
         "tables": (section(TableEntry), {}),
         "simulation": (SimulationEntry, SimulationEntry.model_construct()),
         "view": (ViewEntry, ViewEntry.model_construct()),
+        "live": (section(str), {}),
         "unsettled": (list[str], []),
     }
     about = f"A {space} mechanism: bodies, joints, drivers, forces and events."

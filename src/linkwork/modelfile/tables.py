@@ -115,9 +115,9 @@ def _choose(columns: dict[str, Column], entry: TableEntry) -> list[Column]:
 
 def beside(model: str, name: str) -> Path:
     """A file in the folder of the model, or below; ModelError for any other."""
-    rule = "tables are read from the folder of the model"
+    rule = "files are read from the folder of the model"
     if model == TEXT:
-        raise ModelError("a text has no folder to read files from", "table-file", rule="give x and y", value=name)
+        raise ModelError("a text has no folder to read files from", "table-file", rule="load a model file", value=name)
     folder = Path(model).resolve().parent
     path = (folder / name).resolve()
     if Path(name).is_absolute() or not path.is_relative_to(folder):

@@ -27,7 +27,7 @@ from linkwork.elements.loads import LENGTH
 from linkwork.elements.motions import MOTIONS, Law, Motion, Table
 from linkwork.elements.pairs import Joint
 from linkwork.elements.rolling import VelocityConstraint
-from linkwork.elements.shapes import SHAPES
+from linkwork.elements.shapes import SHAPES, Mesh, Shape
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import MOST_FOUND, ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -40,6 +40,7 @@ from linkwork.modelfile.actuators import read_actuator
 from linkwork.modelfile.dimensions import Exponents, exponents_of, follow
 from linkwork.modelfile.events import read_event
 from linkwork.modelfile.faults import NOT_IN_NAMES, shape_fault
+from linkwork.modelfile.live import read_live
 from linkwork.modelfile.orientation import read_orientation
 from linkwork.modelfile.signals import declare_signals, read_signals
 from linkwork.modelfile.simulation import read_simulation
@@ -515,6 +516,19 @@ class Translation:
             return Table(tuple(map(self.value, motion.times)), tuple(map(self.value, motion.values)))
         return motion
 
+    def shape(self, cls: type[Shape], entry: Any, place: Keys) -> Shape:
+        """How a body looks; a mesh with the triangles of its file."""
+        shape: Shape = self.element(cls, entry, place)
+        if isinstance(shape, Mesh):
+            from linkwork.formats.meshes import read_mesh
+            from linkwork.modelfile.tables import beside
+
+            try:
+                return replace(shape, triangles=read_mesh(beside(self.document.file, shape.file)))
+            except ModelError as error:
+                self.errors.append(self.document.locate(error, (*place, "file")))
+        return shape
+
     def fold(self, numbers: Iterable[Scalar]) -> None:
         """Take note of the parameters whose values become numbers here."""
         used = ordered([x for x in numbers if isinstance(x, Expr)])
@@ -535,10 +549,11 @@ class Translation:
         events = tuple(read_event(self, name, event, drivers, loads) for name, event in entry.events.items())
         shaped = {name: body.shape for name, body in entry.bodies.items() if body.shape is not None}
         known = SHAPES[self.space]
-        shapes = {n: self.element(known[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
+        shapes = {n: self.shape(known[shape.type], shape, ("bodies", n, "shape")) for n, shape in shaped.items()}
         gravity = self.numbers(entry.gravity, units.ACCELERATION, self.names, ("gravity",))
         stated = read_stated(self, self.stated) if self.stated else None
         simulation = read_simulation(self)
+        live = read_live(self)
         self.stop()
         checked = entry.about.checked
         view = schema.ViewEntry() if self.stated else entry.view
@@ -565,6 +580,7 @@ class Translation:
             shapes=shapes,
             colours={name: body.colour for name, body in entry.bodies.items() if body.colour is not None},
             window=None if window is None else (tuple(window[0]), tuple(window[1])),
+            live=live,
             units=tuple(view.units),
             order=tuple(view.order),
             events=events,

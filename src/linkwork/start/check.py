@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.coordinates import Coordinates
@@ -29,6 +30,7 @@ from linkwork.start.freedoms import describe_motions, reduce_basis
 from linkwork.tolerances import NEGLIGIBLE
 
 MOST_VELOCITIES = 200  # of mechanisms whose freedoms are described: a page of names tells nobody anything
+Array = NDArray[np.float64]
 Redundancy: TypeAlias = Literal["none", "structural", "geometric", "at this position"]
 
 
@@ -124,9 +126,13 @@ def describe_freedoms(place: Place) -> tuple[str, ...]:
     """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
     if not 0 < len(place.v) - place.rank.rank <= MOST_NAMED or len(place.v) > MOST_VELOCITIES:
         return ()
+    return tuple(describe_motions(place.equations, find_freedoms(place)))
+
+
+def find_freedoms(place: Place) -> Array:
+    """A basis of what the joints let move, a column for each freedom."""
     J, root = place.scaled_jacobian("unit")
-    tangent = root @ svd(J)[2][place.rank.rank :].T
-    return tuple(describe_motions(place.equations, reduce_basis(place.equations, tangent)))
+    return reduce_basis(place.equations, root @ svd(J)[2][place.rank.rank :].T)
 
 
 def judge_reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:

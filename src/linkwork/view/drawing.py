@@ -19,7 +19,7 @@ from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
 from linkwork.view.poses import Bodies, poses, refuse_damage, scene_of
-from linkwork.view.solids import CONTACTS, Solid, limbs, rim, solids
+from linkwork.view.solids import CONTACTS, Solid, lengths, limbs, rim, solids
 
 Array = NDArray[np.float64]
 
@@ -41,6 +41,7 @@ STYLES = {
     "link": Style(2, "body", 0.3, "body", 0.26),
     "limb": Style(2, "body", 1.2),
     "shape": Style(2, "body", 0.3, "body", 0.35),
+    "plate": Style(2, "body", 0.3, "body", 0.35),
     "gear": Style(3, "body", 0.3, "body", 0.3),
     "axis": Style(4, "ink", 0.2, "ink", 0.45),
     "joint": Style(6, "body", 0.3, "paper", 1.0),
@@ -52,8 +53,8 @@ STYLES = {
     "slot": Style(3, "body", 0.2, "paper", 0.9),
     "rod": Style(5, "ink", 0.22, "paper", 1.0),
     "spring": Style(6, "ink", 0.24),
-    "damper": Style(6, "ink", 0.24),
-    "actuator": Style(6, "drive", 0.26),
+    "damper": Style(6, "ink", 0.24, "paper", 1.0),
+    "actuator": Style(6, "drive", 0.26, "paper", 1.0),
     "support": Style(7, "ink", 0.22, "paper", 1.0),
     "weld": Style(8, "ink", 0.2, "ink", 1.0),
     "pin": Style(9, "ink", 0.24, "paper", 1.0),
@@ -120,7 +121,7 @@ class _Draughtsman:
         self.index = {body.name: k for k, body in enumerate(scene.bodies)}
         # the points through which the outline of each body goes
         self.anchors: list[list[Point]] = [list(dict.fromkeys(body.points.values())) for body in scene.bodies]
-        for mark in (*scene.joints, *scene.forces):
+        for mark in (*scene.joints, *scene.forces, *scene.drivers):
             for body, point in zip(mark.bodies, mark.points, strict=False):
                 self._anchor(self.index[body], point)
         for k in range(1, len(self.anchors)):
@@ -128,7 +129,7 @@ class _Draughtsman:
                 self.anchors[k].append((0.0, 0.0, 0.0))
         self.lengths = [length for spots in self.anchors[1:] if (length := _span(spots)) > 0.0]
         self.low, self.high = self._box()
-        span = float(np.max(self.high - self.low))
+        span = min(float(np.max(self.high - self.low)), 2.0 * self._own_size())
         extent = span if span > SAME else 1.0
         usual = float(np.median(self.lengths)) if self.lengths else extent
         self.unit = min(UNIT * extent, LEAST_LINK * usual)
@@ -154,12 +155,21 @@ class _Draughtsman:
             return np.full(3, -1.0), np.full(3, 1.0)
         return np.min(spots, axis=0), np.max(spots, axis=0)
 
+    def _own_size(self) -> float:
+        """The largest extent of the moving bodies at one time, which does not grow as they travel."""
+        moving = [
+            (k, s) for k, spots in enumerate(self.anchors) if k for s in (*spots, (0.0, 0.0, 0.0), *self._reach(k))
+        ]
+        return max(
+            (float(np.ptp([b.point(k, s) for k, s in moving], axis=0).max()) for b in self.seen if moving), default=0.0
+        )
+
     def _reach(self, k: int) -> list[Point]:
         """How far a body is drawn beyond its points: to its mass centre where it has but one, to its shape, its rim."""
         if (shape := self.scene.bodies[k].shape) is None:
             rims = [spot for m in self.scene.joints if self.index[m.bodies[-1]] == k for spot in rim(m)]
             return [*rims, *([(0.0, 0.0, 0.0)] if k > 0 and len(self.anchors[k]) == 1 else [])]
-        if shape["type"] in ("rod", "polygon"):
+        if shape["type"] in ("rod", "polygon", "mesh"):
             return [_three(spot) for spot in shape["ends" if shape["type"] == "rod" else "corners"]]
         x, y, z = shape["centre"]
         sides = (*shape.get("size", ()), shape.get("length", 0.0))
@@ -173,8 +183,8 @@ class _Draughtsman:
         margin = 3.2 * self.unit
         box = self.scene.window or (_three(self.low - margin), _three(self.high + margin))
         if self.scene.space != "planar":
-            rods = list(limbs(self.scene, self.anchors, self.unit))
-            return Drawing(self.unit, box, [], rods, solids(self.scene, self.seen, self.unit))
+            rods = list(limbs(self.scene, self.anchors, self.seen, self.unit))
+            return Drawing(self.unit, box, [], rods, solids(self.scene, self.anchors, self.seen, self.unit))
         for joint in self.scene.joints:
             self._joint(joint)
         for force in self.scene.forces:
@@ -485,10 +495,8 @@ class _Draughtsman:
                 self.own_look.add(k)
 
     def _lengths(self, mark: Mark) -> tuple[float, float]:
-        """The least and the largest distance of its points along the motion."""
         i, j = (self.index[name] for name in mark.bodies[:2])
-        found = [float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in self.seen]
-        return min(found), max(found)
+        return lengths(mark, i, j, self.seen)
 
     def _spring_end(self, mark: Mark, end: int) -> None:
         k, spot = self.index[mark.bodies[end]], _spot(mark.points[end])

@@ -102,9 +102,9 @@ def rounded(corners: Sequence[Spot], radius: float) -> Line:
     return line
 
 
-def coil(unit: float, beside: float) -> list[Point]:
+def coil(unit: float, beside: float, radius: float | None = None) -> list[Point]:
     """A spring between fractions of its length, on one side if a damper is on the other."""
-    first, last, w = 0.16, 0.84, 1.1 * unit
+    first, last, w = 0.16, 0.84, 1.1 * unit if radius is None else radius
     line: list[Point] = [(0.0, 0.0, 0.0), (0.06, 0.0, beside), (first, 0.0, beside)]
     n = 2 * COILS
     line += [(first + (last - first) * (k + 0.5) / n, 0.0, beside + (w if k % 2 == 0 else -w)) for k in range(n)]
@@ -121,3 +121,13 @@ def dashpot(unit: float, least: float, most: float, beside: float) -> list[list[
         [(1.0, 0.0, 0.0), (1.0, -0.1 * least, beside), (1.0, -rod, beside)],
         [(1.0, -rod, beside + 0.75 * w), (1.0, -rod, beside - 0.75 * w)],
     ]
+
+
+def tube(radius: float, first: tuple[float, float] = (0.0, 0.0), last: tuple[float, float] = (1.0, 0.0)) -> list[Point]:
+    """The outline of a tube about the line, between two places (a, b) of it."""
+    return [(*first, radius), (*last, radius), (*last, -radius), (*first, -radius)]
+
+
+def telescope(radius: float, least: float) -> list[list[Point]]:
+    """A rod at the second point that runs in a cylinder at the first, however far the points move apart."""
+    return [tube(0.55 * radius, (0.0, 0.3 * least)), tube(radius, (0.0, 0.0), (0.0, 0.62 * least))]

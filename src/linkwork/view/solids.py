@@ -1,7 +1,8 @@
-"""The drawing of a spatial mechanism: rods between the points of bodies, and solids that show joints and shapes.
+"""The drawing of a spatial mechanism: rods and plates between the points of bodies, solids for joints and shapes.
 
-A cylinder is a hinge, a box a slider, a ball a spherical joint; thin rods are axes and rails. Sizes are multiples of
-`unit`, as in the plane.
+A cylinder is a hinge, a box a slider, a ball a spherical joint; thin rods are axes and rails. What stretches is drawn
+by closed lines, which are the outlines of tubes, and by open ones, which are wires that wind about the axis. Sizes are
+multiples of `unit`, as in the plane.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.scene import Mark, Point, Scene
-from linkwork.view.outlines import Stretch, coil, hull
+from linkwork.view.outlines import Stretch, coil, hull, telescope, tube
 from linkwork.view.poses import Bodies
 
 Array = NDArray[np.float64]
@@ -26,11 +27,12 @@ ROUND = 32  # corners of a circle
 ROLLING = ("wheel", "rolling-sphere", "rolling-ellipsoid", "knife-edge")  # on planes
 CONTACTS = ("line-contact", "circle-contact", "plane-contact", "sphere-contact")
 RAIL = 3.5  # units by which a rail reaches beyond the ends of the motion
+FLAT = 1e-6  # of their extent: points so near to a plane lie in it
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A cylinder (radius, length), a ball (radius), a box (three sides) or a plate (corners), fixed in a body.
+    """A cylinder (radius, length), a ball (radius), a box (three sides), a plate, a hull or a mesh (corners) of a body.
 
     Its middle, from which corners count, is at `at`; z is the axis of a cylinder and of the third side of a box, x that
     of the first side.
@@ -45,31 +47,93 @@ class Solid:
     x: Point = (1.0, 0.0, 0.0)
     corners: tuple[Point, ...] = ()
     name: str = ""
+    surface: tuple[str, str] | None = None  # of a mesh: float32 corners and uint32 triangles, as base64
 
 
-def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], unit: float) -> Iterator[Stretch]:
-    """Bodies without a shape as rods from their points to the mass centre, massless rods, and springs."""
+def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodies], unit: float) -> Iterator[Stretch]:
+    """Bodies without a shape as rods from their points to the mass centre, massless rods, springs and telescopes."""
     index = {body.name: k for k, body in enumerate(scene.bodies)}
     for k, spots in enumerate(anchors[1:], start=1):
-        if scene.bodies[k].shape is None:
+        if scene.bodies[k].shape is None and not _is_plate(spots):
             for spot in spots:
                 if np.linalg.norm(spot) > 1e-9:
                     yield Stretch("limb", scene.bodies[k].name, (k, k), (spot, (0.0, 0.0, 0.0)), [STRAIGHT])
-        elif scene.bodies[k].shape["type"] == "rod":  # type: ignore[index]
-            one, other = scene.bodies[k].shape["ends"][:2]  # type: ignore[index]
+        elif (shape := scene.bodies[k].shape) is not None and shape["type"] == "rod":
+            one, other = shape["ends"][:2]
             yield Stretch("limb", scene.bodies[k].name, (k, k), (_point(one), _point(other)), [STRAIGHT])
-    for mark in (*scene.joints, *scene.forces):
-        is_rod = mark.type in ("distance", "revolute-spherical", "universal-spherical")
-        if len(mark.points) == 2 and (is_rod or mark in scene.forces) and mark.type not in CONTACTS:
-            i, j = (index[name] for name in mark.bodies[:2])
-            role, line = ("rod", STRAIGHT) if is_rod else ("spring", coil(unit, 0.0))
-            yield Stretch(role, mark.name, (i, j), (mark.points[0], mark.points[1]), [line])
+    for mark in (*scene.joints, *scene.forces, *scene.drivers):
+        if len(mark.points) != 2:
+            continue
+        i, j = (index[name] for name in mark.bodies[:2])
+        for role, lines, closed in _between(mark, min(lengths(mark, i, j, seen)), unit):
+            yield Stretch(role, mark.name, (i, j), (mark.points[0], mark.points[1]), lines, closed)
 
 
-def solids(scene: Scene, seen: Sequence[Bodies], unit: float) -> list[Solid]:
-    """The shapes of bodies and the symbols of joints."""
+def _between(mark: Mark, least: float, u: float) -> Iterator[tuple[str, list[list[Point]], bool]]:
+    """What is drawn between the two points of a joint, a force or a driver."""
+    if mark.type in ("distance", "revolute-spherical", "universal-spherical"):
+        yield "rod", [tube(0.55 * u)], True
+    elif mark.type == "driver":
+        if mark.parts[0] == "distance":
+            yield "actuator", telescope(1.3 * u, least), True
+    elif mark.type == "spring-damper":
+        if "spring" in mark.parts:
+            yield "spring", [coil(u, 0.0, 1.9 * u)], False
+        if "damper" in mark.parts:
+            yield "damper", telescope(1.1 * u, least), True
+        if mark.parts == ("actuator",):
+            yield "actuator", telescope(1.3 * u, least), True
+
+
+def lengths(mark: Mark, i: int, j: int, seen: Sequence[Bodies]) -> tuple[float, float]:
+    """The least and the largest distance of the points of a mark along the motion."""
+    found = [float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in seen]
+    return min(found), max(found)
+
+
+def _is_plate(spots: Sequence[Point]) -> bool:
+    """Whether points span an area: three or more that are not on one line."""
+    if len(spots) < 3:
+        return False
+    spread, _ = _axes(spots)
+    return bool(spread[1] > FLAT * spread[0])
+
+
+def _is_base(scene: Scene, spots: Sequence[Point]) -> bool:
+    """Whether points of the ground lie in a level plane."""
+    return len({spot[2] for spot in spots}) == 1 and scene.gravity[:2] == (0.0, 0.0)
+
+
+def _axes(spots: Sequence[Point]) -> tuple[Array, Array]:
+    """How far points spread from their middle along three directions, the farthest first, and the directions."""
+    own = np.array(spots) - np.mean(spots, axis=0)
+    _, spread, axes = np.linalg.svd(np.vstack([own, np.zeros((3, 3))]))
+    return spread, axes
+
+
+def _plate(k: int, name: str, spots: Sequence[Point], u: float) -> Solid:
+    """The hull of points; of those in a plane a plate with room for pins at its edge."""
+    spread, axes = _axes(spots)
+    corners = np.array(spots)
+    if spread[2] <= FLAT * spread[0]:
+        out = corners - corners.mean(axis=0)
+        out *= 1.0 + 1.6 * u / np.linalg.norm(out, axis=1).max()
+        flat = corners.mean(axis=0) + out
+        corners = np.vstack([flat + 0.4 * u * axes[2], flat - 0.4 * u * axes[2]])
+    return Solid(k, "plate" if k else "floor", "hull", corners=tuple(map(_point, corners)), name=name)
+
+
+def solids(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodies], unit: float) -> list[Solid]:
+    """The shapes of bodies, plates through their points and the symbols of joints."""
     index = {body.name: k for k, body in enumerate(scene.bodies)}
     found = [solid for k, body in enumerate(scene.bodies) if body.shape for solid in _shape(k, body.name, body.shape)]
+    for k, (body, spots) in enumerate(zip(scene.bodies, anchors, strict=True)):
+        if body.shape is None and _is_plate(spots) and (k or _is_base(scene, spots)):
+            found.append(_plate(k, body.name, spots, unit))
+    for mark in scene.drivers:
+        if mark.parts[0] == "distance" and len(mark.points) == 2:
+            ends = zip(mark.bodies, mark.points, strict=True)
+            found += [Solid(index[body], "joint", "ball", at, (1.5 * unit,)) for body, at in ends]
     for mark in scene.joints:
         if len(mark.points) == 2:
             found += _joint(mark, index[mark.bodies[0]], index[mark.bodies[1]], seen, unit)
@@ -119,6 +183,9 @@ def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
             yield Solid(k, "shape", "cylinder", *own, name=name)
         case "sphere":
             yield Solid(k, "shape", "ball", _point(shape["centre"]), (shape["radius"],), name=name)
+        case "mesh":
+            surface = str(shape["vertices"]), str(shape["triangles"])
+            yield Solid(k, "shape", "mesh", corners=tuple(map(_point, shape["corners"])), name=name, surface=surface)
         case "polygon":
             yield Solid(k, "shape", "plate", corners=tuple(_point(p) for p in shape["corners"]), name=name)
 
@@ -242,6 +309,8 @@ def silhouette(solid: Solid, bodies: Bodies, right: Array, up: Array) -> tuple[A
         return np.array([at + solid.size[0] * (cos(t) * right + sin(t) * up) for t in turns]), []
     if solid.form == "plate":
         return at + np.array(solid.corners) @ A.T, []
+    if solid.form in ("hull", "mesh"):
+        return _hull(at + np.array(solid.corners) @ A.T, right, up), []
     z, x = A @ np.array(solid.z), A @ np.array(solid.x if solid.form == "box" else _across(solid.z))
     y = np.cross(z, x)
     if solid.form == "cylinder":
