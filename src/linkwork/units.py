@@ -23,6 +23,9 @@ from linkwork.errors import ModelError, UsageError, did_you_mean
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 # The operators of formulas never follow a number as a unit does.
 QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])")
+# A quantity inside a formula, with factors that may be units or names of it.
+INNER = re.compile(rf"(?<![\w.])({NUMBER})\s*([^\W\d]\w*+(?:\^\d)?(?:[*/][^\W\d]\w*+(?![\w.(])(?:\^\d)?)*)")
+SUM = re.compile(r"(?<![\s^*/(])\s*[+-]")  # signs that are none of an exponent
 LONGEST_QUANTITY = 80  # characters of a number with its unit, also shown in messages
 _MU = {"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"}
 _POWERS = {"\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"}
@@ -176,8 +179,7 @@ def parse_unit(text: str) -> Unit:
     parser = _Parser(text)
     result = parser.unit()
     if (rest := parser.peek()) is not None:
-        formula = rest in "+-"
-        raise parser.error("a quantity is not part of a sum" if formula else f"'*' or '/' is missing before '{rest}'")
+        raise parser.error(f"'*' or '/' is missing before '{rest}'")
     return result
 
 
@@ -303,14 +305,35 @@ def quantity(text: str, kind: Kind | None) -> float | None:
     if re.match(rf"[+-]?{NUMBER}\s+(?!1\s*/)[0-9]", text):
         message, hint = f"'{shown(text)}' has a blank between digits", "write the digits together"
         raise ModelError(message, "bad-number", value=text, suggestion=hint)
-    if match := QUANTITY.match(text):
+    match = QUANTITY.match(text)
+    if match and not SUM.search(text, match.end()):
         return _scaled(text, match[1], text[match.end() :], kind)
-    if inner := re.search(rf"(?<![\w.]){NUMBER}\s*[^\W\d]\w*", text):
+    if inner := INNER.search(text):
         message = f"'{shown(inner[0])}' stands inside the formula '{shown(text)}'"
         rule = "a formula holds parameters and plain numbers, and products need '*'"
-        hint = "give a parameter the unit and use its name here"
-        raise ModelError(message, "quantity-in-formula", value=text, rule=rule, suggestion=hint)
+        raise ModelError(message, "quantity-in-formula", value=text, rule=rule, suggestion=_with_parameters(text))
     return None
+
+
+def _with_parameters(text: str) -> str:
+    """Suggest parameters for the quantities in a formula: t would be a time and a tonne, m a mass and a metre."""
+    letters, found = "abcdefgh", list[str]()
+
+    def name(match: re.Match[str]) -> str:
+        number, factors = match[1], re.split(r"([*/])", match[2])
+        count = 1  # of factors that are units; behind the first, t is the time
+        while count < len(factors) and factors[count + 1].partition("^")[0] in {*UNITS} - {"t"}:
+            count += 2
+        if factors[0].partition("^")[0] not in UNITS:
+            return match[0]
+        found.append(f"{number} {''.join(factors[:count])}")
+        return letters[(len(found) - 1) % len(letters)] + "".join(factors[count:])
+
+    formula = INNER.sub(name, text.translate(SPELLINGS)) if len(text) <= LONGEST_QUANTITY else ""
+    if not 0 < len(found) <= len(letters):
+        return "give a parameter the unit and use its name here"
+    stated = ", ".join(f"{letter}: {quantity}" for letter, quantity in zip(letters, found, strict=False))
+    return f"give parameters the units, as in {{{stated}}}, and write {formula}"
 
 
 def _scaled(text: str, number: str, unit_text: str, kind: Kind | None) -> float:
