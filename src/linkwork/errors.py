@@ -85,7 +85,7 @@ class ModelError(LinkworkError):
 
     @staticmethod
     def together(errors: Sequence[ModelError]) -> ModelError:
-        """Find all errors of one file as one to be raised, in the order of their lines; `code` is that of the first."""
+        """Join all errors of one file to one to be raised, in the order of their lines; `code` is that of the first."""
         ordered = sorted((e for group in errors for e in group.errors), key=lambda e: e.line or 0)
         first = ordered[0].at()
         first.errors = tuple(ordered)
@@ -136,7 +136,7 @@ class InternalError(LinkworkError):
 
     @staticmethod
     def of(error: Exception) -> InternalError:
-        """Find what an exception that nobody expected says, and where it came from."""
+        """Describe an unexpected exception, and where it came from."""
         frames = traceback.extract_tb(error.__traceback__)
         own = next((frame for frame in reversed(frames) if "linkwork" in Path(frame.filename).parts), frames[-1])
         place = f"{Path(own.filename).name}:{own.lineno}"
@@ -230,7 +230,7 @@ def respelled(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
-    """Find suggestion for a misspelt name: "did you mean 'rod'?", or the choices if they are few and none is near."""
+    """Suggest a name for a misspelt one: "did you mean 'rod'?", or the choices if they are few and none is near."""
     known = list(choices)
     by_lower = {choice.lower(): choice for choice in reversed(known)}
     begins = [choice for choice in by_lower if len(choice) > 2 and name.lower().startswith(choice)]  # cosine: cos

@@ -114,7 +114,7 @@ def _own(beside: Path, shown: str) -> int | None:
     try:
         # A symbolic link in its place would have another file overwritten.
         descriptor = os.open(beside, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
-    except OSError:  # whoever writes there will say why that cannot be
+    except OSError:  # writing there will say why that cannot be
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,7 +153,7 @@ def _writable(target: Path, shown: str) -> int | None:
 
 
 def no_file(path: str | Path) -> UsageError:
-    """Find error for a file that is not there, with the one of its kind in the folder that has the nearest name."""
+    """Return the error for a missing file, with the file of its kind in the folder that has the nearest name."""
     wanted, stems = Path(path), list[str]()
     with suppress(OSError):
         stems = sorted(Path(name).stem for name in os.listdir(wanted.parent) if Path(name).suffix == wanted.suffix)

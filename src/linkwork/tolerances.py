@@ -1,6 +1,6 @@
 """Tolerances that several rooms share, each by its meaning.
 
-All are relative: whoever uses one multiplies it by the scale of what is measured (the largest term of a sum, the scale
+All are relative: they are multiplied by the scale of what is measured (the largest term of a sum, the scale
 of a coordinate or of a row, the length of a run). Rounding is EPSILON of each operation and grows with their number and
 with the condition number of what is solved; the tolerances are steps of this ladder.
 """

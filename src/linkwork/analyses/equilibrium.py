@@ -330,7 +330,7 @@ def equilibrium(
 
 
 def by_bodies(mechanism: Mechanism, parameters: Mapping[str, float] | None = None) -> Mechanism:
-    """Find mechanism in coordinates of its bodies, which have no dead positions, with belts that slip below it."""
+    """Put the mechanism into body coordinates, which have no dead positions, with belts that slip below it."""
     from linkwork.analyses.resting_friction import with_belts
 
     chosen = prepare(mechanism, None if mechanism.model.stated is not None else "body")

@@ -180,7 +180,7 @@ def _apart(points: list[Point]) -> list[Point]:
 
 
 def _locate(following: Following, zeros: int, a: Point, b: Point) -> list[Crossing]:
-    """Find crossings between two values, each once: not both of a pair, nor those that meet others on the axis."""
+    """Locate the crossings between two values once each: not both of a pair, nor those that meet on the axis."""
     found: list[Crossing] = []
     for k in np.flatnonzero(_sides(a[1]) != _sides(b[1])).tolist():
         value, root = _halve(following, zeros, a, b, k)

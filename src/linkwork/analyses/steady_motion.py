@@ -136,7 +136,7 @@ class Turning:
 def steady_motion(
     model: Model | Mechanism, names: Sequence[str], parameters: Mapping[str, float] | None = None
 ) -> Equilibrium:
-    """Find steady motion nearby in which these coordinates have the rates of the start, and others rest or follow."""
+    """Find the steady motion nearby with the rates of these coordinates at the start; others rest or follow."""
     check_names("steady", names)
     mechanism = _choose_coordinates(prepare(model), names).changed(parameters or {})
     e = mechanism.equations

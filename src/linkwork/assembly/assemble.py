@@ -73,7 +73,7 @@ def assemble(
     weights: Weights = "mass",
     coordinates: str | Coordinates | None = None,
 ) -> Assembly:
-    """Find nearest closed position and the nearest velocity along it; coordinates named in `keep` do not change."""
+    """Find the nearest closed position and the nearest velocity there; coordinates named in `keep` do not change."""
     check_choice("weights", weights, [name for name in WEIGHTS if name != "none"])
     mechanism = prepare(model, coordinates)
     check_open(mechanism.equations)

@@ -93,7 +93,7 @@ class Reduced:
 
 
 def reduce_block(block: Block, known: Mapping[Variable, complex]) -> Reduced:
-    """Find block as a system in u and w; an equation without unknowns says that a loop cannot close at these values."""
+    """Write the block as a system in u and w; an equation without unknowns says that a loop cannot close here."""
     own = [(PLACE, b) for b in block.places] + [(TURN, b) for b in block.turns]
     pivots = _choose_pivots(block.loops, own)
     free = [v for v in own if v not in pivots]

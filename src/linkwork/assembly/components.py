@@ -74,7 +74,7 @@ class Components:
 def components(
     model: Model | Mechanism, keep: Sequence[str] = (), *, path_limit: int = PATH_LIMIT, seed: int = SEED
 ) -> Components:
-    """Find components of positive dimension of the positions that close with the coordinates `keep` at their start.
+    """Find the curves and surfaces of the positions that close with the coordinates `keep` at their start.
 
     UsageError where the closure is not linear in the turns, as that of gears, or not planar.
     """
@@ -348,7 +348,7 @@ class _Witness:
         return bool(abs(ahead + behind - 2.0 * here) < DIFFERENCE * (1.0 + np.sum(np.abs(points @ by))))
 
     def moved(self, points: Complex, to: Complex, start: Complex | None = None) -> Complex:
-        """Find points where the slices have become others, by way of complex ones; those that are lost are left out."""
+        """Move points along as the slices become others, by way of complex ones; lost points are left out."""
         begin = self.slices if start is None else start
         gamma = np.exp(2j * np.pi * self.of.rng.uniform())
         found = (self.follow(y, gamma * begin, to) for y in points)

@@ -176,7 +176,7 @@ class Homotopy:
         allowed: float = PREDICTED,
         report: Callable[[float], None] = lambda _: None,
     ) -> tuple[Complex, NDArray[np.bool_]]:
-        """Find points further along their paths, and which of them got there; `report` takes the part that is done."""
+        """Follow points along their paths, and tell which of them arrive; `report` takes the part that is done."""
         width = size_of(tracker.path, self.n)
         paths = np.zeros((len(points), width))
         for row, x in zip(paths, points, strict=True):

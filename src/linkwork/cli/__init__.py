@@ -27,7 +27,7 @@ ParsingError = cast(type[Exception], typer.BadParameter.__base__)
 
 @cache
 def _command(name: str) -> Any:
-    """Find command of this name, or all if there is none; to collect the options of all takes longer than some."""
+    """Return the command of this name, or all if there is none: collecting the options of all takes time."""
     chosen = copy(app)
     chosen.registered_commands = [
         command for command in app.registered_commands if name in (command.name, cast(Any, command.callback).__name__)

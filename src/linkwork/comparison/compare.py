@@ -205,7 +205,7 @@ def compare(
 
 
 def _reference(mechanism: Mechanism, moved: Callable[[int], Moved]) -> tuple[Trajectory | None, dict[str, Any]]:
-    """Find motion with tolerances TIGHT and how far it can be trusted; None and the reason if it cannot be had."""
+    """Run with tolerances TIGHT and tell how far that can be trusted; None and the reason if it fails."""
     info: dict[str, Any] = {"model": mechanism.model.name, "rtol": TIGHT, "atol": TIGHT}
     info["t_end"] = mechanism.model.simulation.t_end
     massless: ModelError | None = None
@@ -274,7 +274,7 @@ def _distances(motion: Trajectory, truth: Trajectory) -> tuple[float, float]:
 
 
 def _share(progress: Progress | None, k: int, runs: int, what: str) -> Moved:
-    """Find progress of one run as a part of that of all; compiling, which can take longest, comes before t = 0."""
+    """Report the progress of one run as a part of all; compiling, which can take longest, comes before t = 0."""
 
     def moved(fraction: float, t: float) -> None:
         if progress is not None:

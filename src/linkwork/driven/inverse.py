@@ -74,7 +74,7 @@ def inverse(
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """Find forces that the actuators of a model need for a motion: `actuator:NAME`, their powers, and all reactions.
+    """Find the forces that actuators need for a motion: `actuator:NAME`, their powers, and all reactions.
 
     The `motion` is a result of `kinematics` or `simulate`, or a file of one; or a table of measured positions, whose
     columns name coordinates, points or freedoms of joints, as many as there are freedoms: they are smoothed. Without
@@ -194,7 +194,7 @@ def fill_forces(
 
 
 def free(e: Equations) -> Equations:
-    """Find equations with the joints alone: actuators are forces, whose sizes are held, and results of their own."""
+    """Return the equations with the joints alone: actuators are forces of held sizes, and results of their own."""
     e, sizes = e.with_rows(np.flatnonzero(~of_actuators(e)).tolist()), dict[str, Output]()
     loads: dict[str, Output] = {}
     for label, output in e.outputs["loads"].items():
@@ -314,7 +314,7 @@ class Acted:
         return found
 
     def share_among(self, which: Indices, chosen: NDArray[np.bool_]) -> Shared:
-        """Find same at some instants with these chosen; the others take what makes the sum of weight tau^2 least."""
+        """Share the forces at some instants with these chosen; the others make the sum of weight tau^2 least."""
         nothing = np.zeros(chosen.shape)
         lam, tau, unheld = self.solve(which, chosen, nothing)
         beta = np.zeros((*chosen.shape, chosen.shape[1]))

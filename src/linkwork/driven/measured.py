@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 
 
 def follow(model: Model, path: Path, assemble: bool) -> Trajectory:
-    """Find motion through the positions of a table: its first column is the time, the others name what is measured."""
+    """Make a motion through the positions of a table: its first column is the time, the others what is measured."""
     columns = read_columns(path)
     names = [name for name in columns if name != "t"]
     if "t" not in columns or not names:

@@ -28,7 +28,7 @@ def carried(joint: Any, name: str) -> Expr:
 
 
 def counted(joint: Any, name: str, value: Expr, frames: Any) -> Expr:
-    """Find value of a freedom, of an angle in space with its turns: the bodies show it, and what is carried counts."""
+    """Return the value of a freedom, of an angle in space with its turns, which what is carried counts."""
     counts = FREEDOMS[name] == "angle" and isinstance(frames[0], SpatialFrame)
     return near(value, carried(joint, name)) if counts else value
 

@@ -20,7 +20,7 @@ def switch(node: Expr) -> Expr | None:
 
 
 def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr, Expr]) -> list[Expr]:
-    """Find outputs with comparisons on the side that `signs` tell, by switching functions, where these are not zero.
+    """Hold comparisons on the side that `signs` give, by switching functions, where these are not zero.
 
     So a law is smooth along a step that began on that side, wherever its stages are; beyond, it goes on as it is there.
     A root that has a value has one there too, and so has one in a branch that is held while another would be taken.

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 def complete_start(model: Model, given: Sequence[Given]) -> Model:
-    """Find model from the start that has the given coordinates and rates and is otherwise nearest to its estimate.
+    """Start the model with the given coordinates and rates, otherwise as near as possible to its estimate.
 
     Psi(0, q) = 0,  e . e = 1,  q_k = value,    Psi_q qd + Psi_t = 0,  e . e_dot = 0,  qd_k = rate
     by Newton steps of least norm over (x, y, z, e0 .. e3) of all bodies; omega = 2 E e_dot.

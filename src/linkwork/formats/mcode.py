@@ -3,7 +3,7 @@
 Numbers are matrices whose entries are floats or, where the state of a mechanism is among them, expressions. So a file
 of formulas becomes formulas: where a condition depends on the state, both ways are followed and `select` chooses. There
 are no loops, and a function is called only if it is known here. What cannot be followed makes what it would have
-assigned unknown; whoever asks for that gets the error of the line.
+assigned unknown; asking for that raises the error of the line.
 """
 
 from __future__ import annotations

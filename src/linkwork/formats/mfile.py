@@ -1,7 +1,7 @@
 """The M-file language as syntax trees; nothing is executed (mcode.py says what statements compute).
 
 A file is a script or a list of functions. A line that cannot be read becomes a statement `Unread` with its error, so
-that whoever follows the statements decides whether it matters.
+that the reader of the statements decides whether it matters.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Element:
 
 
 def parse_xml(text: str, file: str) -> Element:
-    """Find root of a text in XML; ModelError for a document type, what is nested too deep, and too many elements."""
+    """Parse XML and return its root; refuse a document type, deep nesting and too many elements."""
     parser = expat.ParserCreate()
     open_: list[Element] = []
     roots: list[Element] = []

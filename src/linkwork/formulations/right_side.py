@@ -34,7 +34,7 @@ def take_memory(w: Pointer, n_q: int, n: int, m: int) -> Memory:
 
 
 def scale_equations(given: Given, by: Scales, n: int, m: int) -> float:
-    """Find equations as numbers, for velocities and rows on the scales of the mechanism, inertia by the largest one.
+    """Scale the equations: velocities and rows by the scales of the mechanism, inertia by the largest one.
 
     With d the scales of velocities, r those of rows and m the largest d_j^2 M_jj, which is returned, a formulation
     finds a_j/d_j and lam_i r_i/m. So its rank decisions do not depend on units or on the size of the mechanism.

@@ -52,7 +52,7 @@ def complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
 
 
 def pivoted_rows(A: Array) -> tuple[list[int], Array]:
-    """Find order in which QR with column pivoting takes the constraint rows, always the longest of what is left, and
+    """Find the order in which QR with column pivoting takes the rows, always the longest of what is left, and
     these lengths."""
     rest = A.copy()
     order: list[int] = []

@@ -41,7 +41,7 @@ def explain(
     pivoting: str | Sequence[int] = "sparse",
     analysis: str = DYNAMICS,
 ) -> Worked:
-    """Find steps of a formulation at time `at` of the motion, which is simulated up to there, or of another analysis.
+    """Work out a formulation step by step at time `at` of the motion, which is simulated to there, or an analysis.
 
     `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
     """

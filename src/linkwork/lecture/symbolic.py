@@ -115,7 +115,7 @@ class Symbols:
             self.samples.append(Numbers(e.with_values(parameters), q, v, float(rng.uniform(0.1, 1.0))))
 
     def confirm(self, make: Callable[[], Matrix], expected: Callable[[Numbers], Array]) -> Matrix | None:
-        """Find matrix if it stays short and has the expected numbers at every sample, all of which can be reached."""
+        """Confirm a matrix: it stays short and has the expected numbers at all samples, which can be reached."""
         if not all(sample.is_finite for sample in self.samples):
             return None
         try:
@@ -156,7 +156,7 @@ class Symbols:
         return self.confirm(lambda: [[rational(x)] for x in self.equations.gamma], lambda x: x.gamma[:, None])
 
     def reduction(self, rank: int, dependent: Sequence[int] | None = None) -> Reduction | None:
-        """Find freedoms left by elimination, for these dependent coordinates or those that need the least algebra."""
+        """Eliminate these dependent coordinates, or those that need the least algebra, and return what is left."""
         key = rank, None if dependent is None else tuple(dependent)
         if key not in self._reductions:
             self._reductions[key] = self._reduction(rank, dependent)

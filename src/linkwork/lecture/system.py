@@ -42,7 +42,7 @@ def involutive(system: System, cases: bool = False, progress: Callable[[float, s
 
 
 def _general_first(form: InvolutiveForm, cases: list[Case]) -> list[Case]:
-    """Find cases behind the general one, in which no pivot vanishes; where it could not be solved, it is implicit."""
+    """Put the general case first, in which no pivot vanishes; where it could not be solved, give it as A r = b."""
     general = [case for case in cases if not case.zero]
     special = [case for case in cases if case.zero]
     if not general or any(case.left for case in general):

@@ -4,7 +4,7 @@
 
 The order of pivots is chosen from the values at one place: by Markowitz' count, which keeps fill-in low, among entries
 that are not small in their column [markowitz1957]. From then on every matrix of the pattern is eliminated by
-the same operations, and whoever uses the factors looks at what they leave: a pivot may have become small. Runs with
+the same operations, and their user looks at what they leave: a pivot may have become small. Runs with
 multipliers among the unknowns of radau5, 37 to 98, take 2.5 to 5 times as long on full matrices.
 
 Values stand in one vector: row by row the pivot, whose place its reciprocal takes, and the rest of U, then the rows of

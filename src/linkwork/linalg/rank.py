@@ -85,13 +85,13 @@ def decide_rank(values: ArrayLike, tolerance: float = RANK_TOLERANCE) -> Rank:
 
 
 def rank_of(*blocks: NDArray[np.float64]) -> Rank:
-    """Find rank of the rows of all blocks, each measured by its largest entry: their units have nothing in common."""
+    """Return the rank of the rows of all blocks, each measured by its largest entry: their units differ."""
     check_finite(*blocks)
     return decide_rank(singular_values(np.vstack([x / max(np.max(np.abs(x), initial=0.0), TINY) for x in blocks])))
 
 
 def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
-    """Find lengths of the rows, none below `least` of the longest; entries may have no square among the numbers."""
+    """Return the lengths of the rows, none below `least` of the longest; squares of entries may overflow."""
     largest = np.maximum(np.max(np.abs(J), axis=1, initial=0.0), TINY)
     sizes = np.minimum(largest * np.linalg.norm(J / largest[:, None], axis=1), HUGE)
     return np.asarray(np.maximum(sizes, max(least * np.max(sizes, initial=0.0), TINY)))

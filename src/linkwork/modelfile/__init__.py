@@ -209,7 +209,7 @@ def _among_shipped(name: str) -> bool:
 
 
 def _named_by_source(text: str) -> str | None:
-    """Find shipped mechanism that its source calls so, AA or DAP_JC/AA; that in body coordinates if there are two."""
+    """Find the shipped mechanism that its source calls so, AA or DAP_JC/AA; of two that in body coordinates."""
     program, _, name = text.rpartition("/")
     if not re.fullmatch(r"(DAP_[BJ]C)?", program) or not re.fullmatch(r"[A-Z]\w{1,7}", name) or os.path.exists(text):
         return None
@@ -226,7 +226,7 @@ def _text_of(mechanism: str) -> str:
 
 
 def _called_so_by_sources(name: str) -> list[str]:
-    """Find shipped mechanisms that are the model or problem of this name in their source: AA of DAP, A03 of IFToMM."""
+    """List the shipped mechanisms that have this name in their source: AA of DAP, A03 of IFToMM."""
 
     def plain(text: str) -> str:
         return text.lower().replace("_", "")
@@ -268,7 +268,7 @@ def _read_robot(path: str | Path, close: Sequence[str] = (), limits: str | None 
 
 
 def take_over(folder: Path, correct: bool = True) -> Document:
-    """Find document of a folder of another program, its start values complete; of DAP, corrected or as they are."""
+    """Read the folder of another program into a document with all start values; of DAP, corrected or as they are."""
     from linkwork.formats import read_folder
 
     document, given = read_folder(folder, correct)

@@ -123,7 +123,7 @@ class ComputationSequence:
         return evaluate(self.outputs, dict(zip(self.inputs, values, strict=True)), arithmetic, constant)
 
     def differentiate(self, inputs: Sequence[Expr] | None = None) -> ComputationSequence:
-        """Find matrix d outputs / d inputs, row by row, of the same inputs; with respect to all of them, or to some."""
+        """Return the matrix d outputs / d inputs, row by row, with respect to all of the inputs, or to some."""
         by = self.inputs if inputs is None else inputs
         check_expressions("variables of differentiation", by)
         if others := {*by} - {*self.inputs}:

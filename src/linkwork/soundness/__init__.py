@@ -329,7 +329,7 @@ def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]
 
 
 def _switch(node: Expr) -> Expr | None:
-    """Find expression at whose zeros an operation may jump or bend, poles and turning points of roots included."""
+    """Return the expression at whose zeros an operation may jump or bend, poles and ends of roots included."""
     if node.op == "div":
         return node.args[1]
     if node.op in ("asin", "acos", "sqrt", "pow"):  # where the argument turns back, as in asin(sin(t))

@@ -100,7 +100,7 @@ def _find_departure(place: Place) -> float:
 
 
 def _roots(contradiction: Callable[[Array], Array], v: Array, along: Array) -> list[Array]:
-    """Find velocities v + s along with u . gamma = 0, a quadratic equation in s; of several u, the largest is taken."""
+    """Solve u . gamma = 0 for the velocities v + s along, a quadratic equation in s; of several u, take the largest."""
     at = [contradiction(v + s * along) for s in (-1.0, 0.0, 1.0)]
     k = int(np.argmax(np.abs(at[0]) + np.abs(at[2])))
     c = np.array([0.5 * (at[0][k] - 2 * at[1][k] + at[2][k]), 0.5 * (at[2][k] - at[0][k]), at[1][k]])

@@ -44,7 +44,7 @@ def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[Singu
 
 
 def note_singular(singular: Sequence[SingularPosition], is_driven: bool, unkept_by: str = "") -> Iterator[Note]:
-    """Find notes on singular positions; `unkept_by` is a stabilization that does not hold the motion in its branch."""
+    """Write notes on singular positions; `unkept_by` is a stabilization that does not keep the motion in its branch."""
     for x in singular[:MOST_TOLD]:
         yield Note("singular-position", t=x.t, joints=[*x.joints], is_driven=is_driven, unkept_by=unkept_by)
     if len(singular) > MOST_TOLD:

@@ -445,7 +445,7 @@ class _Completion:
         return total
 
     def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
-        """Find coefficients of a polynomial in the leading derivative, lowest first; None of other or too long ones."""
+        """List the coefficients in the leading derivative, lowest first; None of what is no polynomial or too long."""
         try:
             p = self.forms.rational(own).above
         except TooLong:

@@ -115,7 +115,7 @@ class Hierarchy:
         return f(*(x if stays else self.veil(x) for x, stays in zip(parts, plain, strict=True)))
 
     def unveil(self, exprs: Iterable[Expr], depth: int | None = None) -> list[Expr]:
-        """Find expressions with definitions in the place of symbols, `depth` times one after another, or wholly."""
+        """Put definitions in the place of symbols, `depth` times one after another, or until none is left."""
         exprs = list(exprs)
         if depth is None or depth >= self.last_used:
             return [*map(Memory(self, GRAPH, constant, lambda symbol: symbol), exprs)]

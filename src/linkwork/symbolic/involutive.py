@@ -81,7 +81,7 @@ class InvolutiveForm:
 
 
 def involutive_form(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> InvolutiveForm:
-    """Find F(t, x, x', ...) = 0 in implicit reduced involutive form; derivatives are the symbols that `rate_of` gives.
+    """Bring F(t, x, x', ...) = 0 to implicit reduced involutive form; derivatives are symbols of `rate_of`.
 
     ModelError where the equations are not linear in their leading derivatives, or where no combination of them shows
     what their pattern hides.

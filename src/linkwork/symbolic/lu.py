@@ -56,7 +56,7 @@ class LU:
         return [self.U[k, k] for k in range(self.rank)]
 
     def solve(self, right: Sequence[Expr]) -> list[Expr]:
-        """Find x with A x = right, both in the symbols of the hierarchy, W1 in `right` too; A must be of full rank."""
+        """Solve A x = right, both in the symbols of the hierarchy, W1 in `right` too; A must be of full rank."""
         if self.rank < self.size:
             raise UsageError(
                 f"the matrix has rank {self.rank} of {self.size}; nothing can be solved", "singular-matrix"

@@ -125,7 +125,7 @@ def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
 
 
 def derivatives_in(F: Sequence[Expr], x: Sequence[Expr]) -> dict[Expr, tuple[int, int]]:
-    """Find symbols in F that are unknowns or derivatives of them, each with the number of its unknown and its order."""
+    """Find the unknowns and their derivatives in F, each with the number of its unknown and its order."""
     own = {str(s.value): j for j, s in enumerate(x)}
     occurring: dict[Expr, tuple[int, int]] = {}
     for node in ordered(F):
@@ -151,7 +151,7 @@ def system_jacobian(
 
 
 def _deficient(occurs: NDArray[np.bool_], names: Sequence[str], unknowns: Sequence[str]) -> ModelError:
-    """Find equations that hold fewer unknowns than there are of them, found from one that finds none for itself."""
+    """Find equations that hold fewer unknowns than they are, beginning with one that finds none for itself."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

@@ -244,7 +244,7 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
 
 
 def _visible(values: Array) -> NDArray[np.intp]:
-    """Find rows that draw the curve: all of them, or the lowest and highest of every stretch if they are too many."""
+    """Choose the rows that draw the curve: all, or the lowest and highest of every stretch if they are too many."""
     n = len(values)
     if n <= POINTS:
         return np.arange(n)

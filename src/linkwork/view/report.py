@@ -351,7 +351,7 @@ def _after_a_while(do: Callable[[], None]) -> Iterator[None]:
 
 
 def _balance(energy: Mapping[str, Any]) -> str:
-    """Find drift of a simulation; work that kinematics adds up over its report times is as good as these are close."""
+    """State the drift of a simulation; of kinematics, how good its work is, added up over report times."""
     if "max_drift" in energy:
         return f"drift {_number(energy['max_drift'])} J at most"
     return f"work over the report times good to {_number(energy['work_quadrature_error'])} J"
@@ -370,7 +370,7 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _rounded(motion: Trajectory, kind: str, name: str) -> float:
-    """Find last value of a coordinate or velocity, zero if it is rounding beside the size of what has its unit."""
+    """Return the last value of a coordinate or velocity, zero if it is rounding beside others of its unit."""
     (labels, _, units), values = motion.tables[kind]
     k = labels.index(name)
     value = float(values[-1, k])
@@ -378,7 +378,7 @@ def _rounded(motion: Trajectory, kind: str, name: str) -> float:
 
 
 def _last(motion: Trajectory, kind: str, name: str) -> str:
-    """Find last value of a coordinate or velocity in the units in which the motion is shown, with them if not in SI."""
+    """Write the last value of a coordinate or velocity in the shown units, with the unit if it is not of SI."""
     value, columns = _rounded(motion, kind, name), motion.tables[kind].columns
     if not motion.info.units:
         return _digits(value)
@@ -394,7 +394,7 @@ def without_rounding(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _size(motion: Trajectory, kind: str, unit: str) -> float:
-    """Find largest value of this unit, at least a radian; of velocities at least that in the time of the motion."""
+    """Return the largest value of this unit, at least a radian; of velocities that in the time of the motion."""
     table = motion.tables[kind]
     alike = [k for k, other in enumerate(table.columns.units) if other == unit]
     largest = float(abs(table.values[:, alike]).max(initial=1.0 if unit == "rad" else 0.0))

@@ -9,7 +9,7 @@ from linkwork.expressions.graph import Expr, constant
 
 
 def collect_powers(exprs: Iterable[Expr]) -> list[Expr]:
-    """Find expressions with every repeated factor of a product next to its first occurrence, so that it is a power."""
+    """Collect every repeated factor of a product next to its first occurrence, so that it becomes a power."""
     exprs = list(exprs)
     symbols = {node: node for node in ordered(exprs) if node.op == "symbol"}
     return evaluate(exprs, symbols, {**GRAPH, "mul": _multiply}, constant)

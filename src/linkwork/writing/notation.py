@@ -222,7 +222,7 @@ def number(x: float, digits: int | None = 6) -> Formula:
 
 
 def symbol_of(name: str) -> Symbol:
-    """Find quantity with the names before it as subscripts: crank.phi is phi with the index crank, l1 is l with 1."""
+    """Write a name with subscripts: crank.phi is phi with the index crank, l1 is l with the index 1."""
     head, *owners = re.split("[ .]", name) if " " in name else name.split(".")[::-1]  # "lam A.x": the quantity first
     primes = "'" * (len(head) - len(head.rstrip("'")))
     head, *index = [word for word in head.rstrip("'").split("_") if word] or [head]

@@ -371,7 +371,7 @@ def _shorten(p: Polynomial) -> Polynomial:
 
 
 def _gather(p: Polynomial, names: Mapping[Expr, Formula]) -> Polynomial:
-    """Find polynomial with products of sines and cosines gathered by the addition theorems where two terms make one."""
+    """Gather products of sines and cosines by the addition theorems where two terms make one."""
     angles = _angles(p)
     known = [node for node in names if node in angles]
     others = sorted(angles - set(known), key=lambda node: node.place)
