@@ -50,6 +50,7 @@ ROOMS = (
     "studies",
     "lecture",
     "comparison",
+    "web",
     "view",
     "own",
     "building",

@@ -383,7 +383,7 @@ def test_a_compiler_at_work_is_left_behind_by_an_interruption() -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
         "threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()\n"
         "began = time.monotonic()\n"
-        "try: machine._beside(lambda: time.sleep(60))\n"
+        "try: machine.beside(lambda: time.sleep(60))\n"
         "except KeyboardInterrupt: print(time.monotonic() - began < 30)\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)

@@ -528,10 +528,9 @@ simulation: {t_end: 2}
     tab.close()
 
 
-def test_long_results_are_thinned_and_say_so(motion: Trajectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_results_are_thinned_and_say_so(motion: Trajectory) -> None:
     """Where columns would be too many, whole kinds are left out, the most important ones last."""
-    monkeypatch.setattr(page, "MOST_NUMBERS", len(motion.t) * 20)
-    columns, left_out = page._columns(motion, len(motion.t))
+    columns, left_out = page._columns(motion, len(motion.t), len(motion.t) * 20)
     assert len(columns) <= 20
     assert {"crank.phi", "energy:drift", "error:position"} <= {name for name, _ in columns}
     assert "points" in left_out

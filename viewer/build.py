@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "src" / "linkwork" / "view" / "viewer.html"
-SOURCES = ("package.json", "tsconfig.json", "vite.config.ts", "index.html", "src")
+SOURCES = ("package.json", "tsconfig.json", "vite.config.ts", "index.html", "src", "../src/linkwork/web/engine.js")
 
 # Versions stand in package.json; scripts of packages are not run.
 INSTALL = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]

@@ -107,7 +107,7 @@ class Code:
 
     @kept
     def p(self) -> Array:
-        return self.system._p(1.0, 0.0)
+        return self.system._p(1.0, self.system._given(0.0))
 
     def terms(self, place: Place) -> tuple[Array, Array, Array, Array]:
         """M, Psi_q, Q and gamma."""

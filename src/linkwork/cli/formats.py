@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
-from linkwork.cli.app import Close, Json, Limits, command, output_option
-from linkwork.cli.motions import located, tell, writable
-from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
+from linkwork.cli.app import Assemble, Close, Json, Limits, ModelArgument, Set, TEnd, command, output_option
+from linkwork.cli.motions import is_driven, located, started, tell, writable
+from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError, check_choice
+
+TARGETS = ("wasm",)
 
 
 @command(
@@ -88,6 +90,44 @@ def convert(
         file = write_texts(output, texts)
     lines = [*(("note", text) for text in notes), *(("not taken over", text) for text in missing)]
     tell({"not_taken_over": missing, "notes": notes}, lines, [file], json)
+
+
+@command(
+    "linkwork export slider_crank --to wasm -o slider_crank.wasm",
+    "linkwork export four_bar --set a=0.3 --to wasm -o four_bar.wasm",
+)
+def export(
+    model: ModelArgument,
+    output: Annotated[Path, output_option("The module, .wasm; beside it .json and .mjs of the same name.")],
+    to: Annotated[str, Option(metavar="NAME", help="wasm: WebAssembly, for pages and Node.")] = "wasm",
+    set_: Set = None,
+    assemble: Assemble = False,
+    t_end: TEnd = None,
+    json: Json = False,
+) -> None:
+    """Write the simulator of a model as a program of its own.
+
+    The module holds all that a run needs, .json describes it, and .mjs is an interface to both that sets parameters,
+    closes the start, simulates and evaluates: see docs/howto/embedding.md.
+    """
+    import json as notation
+
+    from linkwork.files import whole, write_text
+    from linkwork.trajectory import plain
+    from linkwork.web.program import ENGINE, program
+
+    check_choice("to", to, TARGETS)
+    (file,) = writable([output], (".wasm",))
+    description, interface = writable([output.with_suffix(".json"), output.with_suffix(".mjs")], (".json", ".mjs"))
+    given = started(model, set_, None, None, assemble=assemble)
+    with located(model):
+        made = program(replace(given, simulation=given.simulation.changed(t_end)), is_driven(given))
+    with whole(file) as part:
+        part.write_bytes(made.module.binary)
+    write_text(description, notation.dumps(plain(made.about), allow_nan=False, indent=1) + "\n")
+    write_text(interface, ENGINE.read_text(encoding="utf-8"))
+    about = {"bytes": len(made.module.binary), "imports": [*made.module.imports]}
+    tell(about, [("module", f"{len(made.module.binary) / 1e3:.0f} kB")], [file, description, interface], json)
 
 
 @command("linkwork dap DAP_BC/AA", "linkwork dap my_model")

@@ -371,7 +371,6 @@ def moved(
     from linkwork.driven.kinematics import kinematics
     from linkwork.resultfile import SUFFIXES
     from linkwork.simulation.simulate import simulate
-    from linkwork.start.check import check
     from linkwork.trajectory import Trajectory
 
     motions: list[Trajectory] = []
@@ -383,8 +382,8 @@ def moved(
             continue
         mechanism = started(source, set_, None, None, assemble=assemble, robot=robot)
         try:
-            with located(source):  # drivers that take all freedoms move it, else the forces
-                analysis = kinematics if mechanism.drivers and check(mechanism).dof == 0 else simulate
+            with located(source):
+                analysis = kinematics if is_driven(mechanism) else simulate
                 motions.append(followed(mechanism, partial(analysis, t_end=t_end), (), units=units))
         except Unfinished as early:
             if early.trajectory is None or not len(early.trajectory.t):
@@ -392,6 +391,13 @@ def moved(
             motions.append(early.trajectory)
             end = early
     return motions, end
+
+
+def is_driven(model: Model) -> bool:
+    """Whether drivers take all freedoms, so that they move the mechanism, and not the forces."""
+    from linkwork.start.check import check
+
+    return bool(model.drivers) and check(model).dof == 0
 
 
 def stem(source: str) -> str:

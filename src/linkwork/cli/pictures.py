@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from linkwork.cli.app import (
 )
 from linkwork.cli.motions import (
     Robot,
+    is_driven,
     located,
     moved,
     named,
@@ -43,6 +45,7 @@ from linkwork.errors import Unfinished, UsageError, quoted
 if TYPE_CHECKING:
     from linkwork.comparison.beside import Beside, Table
     from linkwork.trajectory import Trajectory
+    from linkwork.web.program import Program
 
 Sources = Annotated[
     list[str],
@@ -148,6 +151,7 @@ def _plot_beside(
     "linkwork view four_bar --open",
     "linkwork view motion.nc --units deg,mm -o page.html",
     "linkwork view slider_crank four_bar",
+    "linkwork view four_bar --live -o four_bar.html",
 )
 def view(
     sources: Sources,
@@ -159,24 +163,50 @@ def view(
     units: Units = None,
     close: Close = None,
     limits: Limits = None,
+    live: Annotated[
+        bool, Option("--live", help="Let the page of one model simulate: change it there, pull at it.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a page that shows mechanisms moving, with plots.
 
     Several models or results are shown side by side. A model is simulated first, or moved by its drivers if they
-    drive all its freedoms.
+    drive all its freedoms. With --live the page holds the simulator as well, and needs nothing else to run it.
     """
     from linkwork.view.page import check_built, write
 
     check_built()
     (file,) = writable([output or Path(stem(sources[0]) + ".html")], (".html",))
-    motions, end = moved(sources, set_, t_end, assemble, named_units(units), Robot(close or (), limits))
+    robot = Robot(close or (), limits)
+    motions, end = moved(sources, set_, t_end, assemble, named_units(units), robot)
     names = [motion.name for motion in motions]
     # results of one model go by their files
-    write(motions, file, names if len(set(names)) == len(names) else [Path(source).name for source in sources])
+    labels = names if len(set(names)) == len(names) else [Path(source).name for source in sources]
+    write(motions, file, labels, _live(sources, set_, t_end, assemble, robot) if live else None)
     _written(file, json, end)
     if open_:
         open_files([file])
+
+
+def _live(
+    sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None, assemble: bool, robot: Robot
+) -> Program | None:
+    """The program of the one model, or nothing where it needs Python, which is said."""
+    from linkwork.resultfile import SUFFIXES
+    from linkwork.web.program import program
+
+    if len(sources) > 1 or sources[0].lower().endswith(SUFFIXES):
+        raise UsageError("--live is for the page of one model", "no-effect")
+    (source,) = sources
+    model = started(source, set_, None, None, assemble=assemble, robot=robot)
+    try:
+        with located(source):
+            return program(replace(model, simulation=model.simulation.changed(t_end)), is_driven(model), hands=True)
+    except UsageError as refused:
+        if refused.code != "no-wasm":
+            raise
+        print(f"note  the page replays this motion and computes no others: {refused.message}", file=sys.stderr)
+        return None
 
 
 @command("linkwork animate four_bar", "linkwork animate slider_crank --film 6 -o strip.png --open")

@@ -212,7 +212,7 @@ class System:
         return self.place(x[: self.n_q], x[self.n_q : self.n_q + self.n_v], stated=x[self.n_q + self.n_v :])
 
     def place(self, q: Array, v: Array, t: float = 0.0, stated: Array | None = None) -> Place:
-        p, named = self._p(1.0, 0.0), ("constraints", "linear", "retract", "report")
+        p, named = self._p(1.0, self._given(0.0)), ("constraints", "linear", "retract", "report")
         code = {name: partial(self.functions[name], p=p) for name in named if name in self.functions}
         return Place(self.equations, q, v, t, code, stated)
 
@@ -235,17 +235,22 @@ class System:
         """
         place = self.start() if place is None else place
         scale = np.concatenate([place.scales, np.sqrt(place.rows.size) if by_mass else place.row_scale])
+        p = self._p(1.0 / scale, self.given(place, alpha, beta, mobility, eps))
+        put_header(p, given)
+        return p
+
+    def given(
+        self, place: Place, alpha: float = 0.0, beta: float = 0.0, mobility: Array | float = 1.0, eps: float = EPS
+    ) -> Array:
+        """What `prepare` makes the rest of p from."""
         state = *self.equations.parameters.values(), place.t, *place.q.tolist(), *place.v.tolist()
         first = np.array(self.source.pivot_values(state) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.rows.independent) if "implicit" in self.functions else 1.0
         weakness = (self.m - place.rank.rank) * (1.0 + UNSURE) + UNSETTLED
-        p = self._p(1.0 / scale, eps * place.rows.size, alpha, beta, weakness, mobility, kept, first)
-        put_header(p, given)
-        return p
+        return self._given(eps * place.rows.size, alpha, beta, weakness, mobility, kept, first)
 
-    def _p(
+    def _given(
         self,
-        reciprocal_scales: Array | float,
         eps: Array | float,
         alpha: float = 0.0,
         beta: float = 0.0,
@@ -254,17 +259,17 @@ class System:
         kept: NDArray[np.bool_] | float = 1.0,
         first_pivots: Array | float = 1.0,
     ) -> Array:
-        m, held, prepare = self.m, self.held, self.functions["prepare"]
-        given, p, first = (
-            np.empty(prepare.inputs),
-            np.empty(self.first_of_parameters + prepare.outputs),
-            len(self.values),
-        )
+        m, given, first = self.m, np.empty(self.functions["prepare"].inputs), len(self.values)
         given[:first] = self.values
         for part, count in (((alpha, beta, weakness), 3), (eps, m), (mobility, self.n_v), (kept, m)):
             given[first : first + count] = part
             first += count
         given[first:] = first_pivots
+        return given
+
+    def _p(self, reciprocal_scales: Array | float, given: Array) -> Array:
+        held, prepare = self.held, self.functions["prepare"]
+        p = np.empty(self.first_of_parameters + prepare.outputs)
         p[:HEADER], p[HEADER : held.start] = self.head, reciprocal_scales
         p[held] = [self.equations.parameters[x] for x in self.equations.held]
         p[held.stop : self.first_of_parameters] = 0.0

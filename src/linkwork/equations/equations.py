@@ -398,17 +398,22 @@ class Equations:
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         return [*narrow(nodes, (moving & acting) | (timed - moving))]
 
+    @property
+    def timed_switches(self) -> list[Expr]:
+        """Functions of time alone at whose zeros laws switch."""
+        return self._switching[0]
+
     def switching_times(self, t_end: float) -> list[float]:
         """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables.
 
         What rounding puts next to the start is at it, so that no step goes there.
         """
-        found = find_all_zeros(self._switching[0], TIME, self.parameters, t_end)
+        found = find_all_zeros(self.timed_switches, TIME, self.parameters, t_end)
         first = float(np.spacing(t_end))
-        return sorted({*(t if t > first else 0.0 for t in found), *(t for t in self._knots if 0.0 < t < t_end)})
+        return sorted({*(t if t > first else 0.0 for t in found), *(t for t in self.knots if 0.0 < t < t_end)})
 
     @derived
-    def _knots(self) -> set[float]:
+    def knots(self) -> set[float]:
         """Of tables of time."""
         nodes = ordered(self._laws)
         return {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
@@ -447,7 +452,7 @@ class Equations:
     @derived
     def times_change(self) -> bool:
         """Whether values that events change are part of what tells when laws of time switch."""
-        return not set(self.held).isdisjoint(ordered(self._switching[0]))
+        return not set(self.held).isdisjoint(ordered(self.timed_switches))
 
     @derived
     def work_rates(self) -> tuple[Expr, Expr]:

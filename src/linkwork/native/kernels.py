@@ -230,12 +230,13 @@ class Kernel:
         if machine.missing():
             return interpreted.load({self.name: interpreted.unbounded(self.python)})
         key = (*_recipe(), machine.host(), *_content(self.python))
-        return machine.load(cache.cached(key, self._compile), [self.name])
+        compiled = cache.cached(key, lambda: machine.assemble(self._text(), OPT, passes=True))
+        return machine.load(compiled, [self.name], machine.Source(self._text, OPT, passes=True))
 
-    def _compile(self) -> bytes:
+    def _text(self) -> str:
         from linkwork.native.translation import translate
 
-        return machine.assemble(translate(self), OPT, passes=True)
+        return translate(self)
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:

@@ -175,7 +175,7 @@ def compile_programs(
 
 def _assemble(text: str, opt: int, sizes: Mapping[str, tuple[int, int, int, int, int]]) -> dict[str, NativeFunction]:
     code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
-    loaded = machine.load(code, sizes)
+    loaded = machine.load(code, sizes, machine.Source(lambda: text, opt))
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Thread
 from typing import Any
+from weakref import WeakValueDictionary
 
 SPEED = 2  # LLVM's level; 3 takes half as long again and gains nothing
 LISTENING = 0.1  # seconds between two looks for signals, which may have come to another thread
@@ -72,7 +73,7 @@ def host() -> str:
     return "\n".join((llvm.get_process_triple(), cpu, features, f"LLVM {version}", f"llvmlite {llvmlite.__version__}"))
 
 
-def _optimize(module: Any, target: Any) -> None:
+def optimize(module: Any, target: Any) -> None:
     """LLVM's standard passes. Loops are not unrolled: theirs are a few turns, and it would cost most of the time."""
     llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=SPEED)
@@ -93,14 +94,14 @@ def assemble(text: str, opt: int, passes: bool = False) -> bytes:
         module.verify()
         if passes:
             module.triple, module.data_layout = target.triple, str(target.target_data)
-            _optimize(module, target)
+            optimize(module, target)
         code: bytes = target.emit_object(module)
         return code
 
-    return _beside(compile_it)
+    return beside(compile_it)
 
 
-def _beside(work: Callable[[], bytes]) -> bytes:
+def beside(work: Callable[[], bytes]) -> bytes:
     """The result of work done in a thread: LLVM looks for no signals, who waits for a thread can be interrupted."""
     from concurrent.futures import Future  # brings logging with it
 
@@ -120,14 +121,33 @@ def _beside(work: Callable[[], bytes]) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
+class Source:
+    """What object code is made from, for other processors; text is written when it is asked for."""
+
+    text: Callable[[], str]
+    opt: int
+    passes: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Code:
     """Machine code in this process: its addresses are valid as long as this object, which owns it, is alive."""
 
     addresses: Mapping[str, int]
     engine: Any  # llvmlite frees it when it is collected; or what stands in for it (interpreted.py)
+    source: Source | None = None
 
 
-def load(objects: bytes, names: Iterable[str]) -> Code:
+_loaded: WeakValueDictionary[int, Code] = WeakValueDictionary()
+
+
+def loaded() -> dict[int, tuple[Code, str]]:
+    """By their addresses all functions that are loaded now, with their names in their code."""
+    found = {code: dict(zip(code.addresses.values(), code.addresses, strict=True)) for code in _loaded.values()}
+    return {address: (code, name) for code, names in found.items() for address, name in names.items()}
+
+
+def load(objects: bytes, names: Iterable[str], source: Source | None = None) -> Code:
     """Link object code into this process."""
     llvm = binding()
     # The engine takes possession of its target machine, so each gets one of its own; it generates no code.
@@ -138,4 +158,6 @@ def load(objects: bytes, names: Iterable[str]) -> Code:
     missing = [name for name, address in addresses.items() if not address]
     if missing:
         raise KeyError(f"object code has no function {', '.join(missing)}")
-    return Code(addresses, engine)
+    code = Code(addresses, engine, source)
+    _loaded.update(dict.fromkeys(addresses.values(), code))
+    return code

@@ -265,7 +265,9 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     if fault is None:
         return start
     try:  # the others follow those that are given
-        return Fitted(align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(_stated(given))})), given, weights)
+        return Fitted(
+            align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(given_velocities(given))})), given, weights
+        )
     except ModelError:
         raise fault from None
 
@@ -311,7 +313,7 @@ def _about_millimetres(given: Place) -> str:
     return ""
 
 
-def _stated(given: Place) -> Array:
+def given_velocities(given: Place) -> Array:
     """The velocities that are given: zero where they are rounding beside the largest.
 
     That of a mass centre is not given where the model gives a turn alone, about the origin of a frame.
@@ -332,7 +334,7 @@ def _velocity_fault(start: Fitted) -> ModelError | None:
     given, changes = start.given, np.abs(start.place.v - start.given.v)
     fastest: dict[tuple[str, str], float] = {}  # of a body that shifts, and that turns
     kinds = [(c.owner, c.kind) for c in given.equations.velocities]
-    for kind, v in zip(kinds, np.abs(_stated(given)), strict=True):
+    for kind, v in zip(kinds, np.abs(given_velocities(given)), strict=True):
         fastest[kind] = max(fastest.get(kind, 0.0), float(v))
     by = np.array([fastest[kind] for kind in kinds])
     k = int(np.argmax(np.where(by > 0.0, changes / np.maximum(by, np.finfo(float).tiny), 0.0)))

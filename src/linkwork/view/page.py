@@ -10,9 +10,10 @@ import json
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
+from gzip import compress
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,27 @@ from linkwork.view.drawing import STYLES, picture_of
 from linkwork.view.picture import color
 from linkwork.view.plot import COLORS
 
+if TYPE_CHECKING:
+    from linkwork.web.program import Program
+
 Array = NDArray[np.float64]
 
 BUNDLE = Path(__file__).with_name("viewer.html")
 PLACE = '"LINKWORK-DATA"'
+SCRIPTS, COMPUTES = "script-src", "'wasm-unsafe-eval'"  # of the policy of a page: WebAssembly, and no text as a script
 MOST_RESULTS = 4  # beside each other
-MOST_ROWS = 4000  # of a trajectory; of a longer one, rows are left out evenly
-MOST_NUMBERS = 1_500_000  # in all columns: 16 MB
+
+
+class Most(NamedTuple):
+    """How much of a trajectory is put into a page: rows, of which others are left out evenly, and numbers in all."""
+
+    rows: int
+    numbers: int
+
+
+MOST_ROWS = 4000
+MOST = Most(MOST_ROWS, 1_500_000)  # 16 MB
+MOST_BESIDE_PROGRAM = Most(300, 12_000)  # 0.1 MB: the program computes it again, and all of it
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
 KINDS = (
@@ -71,31 +86,40 @@ def check_built() -> None:
         )
 
 
-def page(motions: Sequence[Trajectory], labels: Sequence[str] = ()) -> str:
-    """The page that shows these motions beside each other; labels are their names unless given."""
+def page(motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Program | None = None) -> str:
+    """The page that shows these motions beside each other; labels are their names unless given.
+
+    With a program of the one motion the page computes others itself.
+    """
     check_built()
     if not 1 <= len(motions) <= MOST_RESULTS:
         raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
     if len({motion.scene.get("space") for motion in motions}) > 1:
         raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
     names = list(labels) or [motion.name for motion in motions]
-    data = {
+    most = MOST if live is None else MOST_BESIDE_PROGRAM
+    data: dict[str, Any] = {
         "version": __version__,
         "units": _units(motions[0]),
         "colors": COLORS,
         "styles": {role: style._asdict() for role, style in STYLES.items()},
-        "results": [_result(motion, label) for motion, label in zip(motions, names, strict=True)],
+        "results": [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)],
     }
+    if live is not None:
+        data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
     text = json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     head, tail = BUNDLE.read_text(encoding="utf-8").split(PLACE)
+    head = head if live is None else head.replace(SCRIPTS, f"{SCRIPTS} {COMPUTES}", 1)
     return f"{head}{text}{tail}"
 
 
-def write(motions: Sequence[Trajectory], path: str | Path, labels: Sequence[str] = ()) -> None:
+def write(
+    motions: Sequence[Trajectory], path: str | Path, labels: Sequence[str] = (), live: Program | None = None
+) -> None:
     """The page as a file, whole or not at all."""
     if Path(path).suffix.lower() != ".html":
         raise UsageError(f"cannot write '{path}': the viewer is an .html file", "unknown-suffix")
-    write_text(path, page(motions, labels))
+    write_text(path, page(motions, labels, live))
 
 
 def frame(motion: Trajectory) -> str:
@@ -104,10 +128,10 @@ def frame(motion: Trajectory) -> str:
     return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page([motion]))}"></iframe>'
 
 
-def _result(motion: Trajectory, label: str) -> dict[str, Any]:
+def _result(motion: Trajectory, label: str, most: Most) -> dict[str, Any]:
     scene, poses, drawing = picture_of(motion)
-    rows = np.unique(np.linspace(0, len(motion.t) - 1, min(len(motion.t), MOST_ROWS)).round().astype(int))
-    columns, left_out = _columns(motion, len(rows))
+    rows = np.unique(np.linspace(0, len(motion.t) - 1, min(len(motion.t), most.rows)).round().astype(int))
+    columns, left_out = _columns(motion, len(rows), most.numbers)
     return {
         "name": motion.name,
         "label": label,
@@ -145,7 +169,7 @@ def _units(motion: Trajectory) -> dict[str, Any]:
     return {"names": ", ".join(names), "of": of, "shown": bool(motion.info.units)}
 
 
-def _columns(motion: Trajectory, rows: int) -> tuple[list[tuple[str, str]], list[str]]:
+def _columns(motion: Trajectory, rows: int, most: int) -> tuple[list[tuple[str, str]], list[str]]:
     """Names and kinds of the columns on the page, and the kinds for which there was no room."""
     names = {kind: list(table.columns.names) for kind, table in motion.tables.items()}
     names["energy"] = [*names["energy"], "energy:drift"]
@@ -155,7 +179,7 @@ def _columns(motion: Trajectory, rows: int) -> tuple[list[tuple[str, str]], list
     for kind in KINDS:
         shown = "driving" if kind == "actuators" else kind  # one list of the viewer
         own = [(name, shown) for name in names.get(kind, ())]
-        if rows * (len(columns) + len(own)) <= MOST_NUMBERS:
+        if rows * (len(columns) + len(own)) <= most:
             columns += own
         elif own:
             left_out.append(kind)

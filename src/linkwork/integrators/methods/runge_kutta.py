@@ -204,7 +204,7 @@ def parts_of(method: Tableau) -> machine.Code:
         return interpreted.load({f.__name__: functools.partial(f, method) for f in (evaluate, interpolate)})
     text = code_of(method)
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
-    return machine.load(code, ["evaluate", "interpolate"])
+    return machine.load(code, ["evaluate", "interpolate"], machine.Source(lambda: text, OPT))
 
 
 def combine(at: Run, its: Stages, weights: Row) -> NDArray[np.float64]:

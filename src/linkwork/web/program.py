@@ -1,0 +1,344 @@
+"""A motion as a program that needs no Python: its module of WebAssembly, and what describes it.
+
+The memory of a run that is about to begin is put into the module as it is (native/wasm.py). What `engine.js` does with
+it is what `simulate` does, by the same machine code: parameters to p by `start` and `prepare`, the start closed by
+least changes and by `project`, `advance`, rows by `fill_dynamics` and `fill_report`. Scales, rank, eps and repetitions
+are those of the motion that was measured here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork import __version__
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.compiled.system import choose_eps
+from linkwork.constraints.projection import project, project_start
+from linkwork.driven.kinematics import Driven
+from linkwork.equations.equations import TIME
+from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import Place
+from linkwork.equations.programs import LOCAL, Source
+from linkwork.errors import UsageError
+from linkwork.expressions.evaluation import ordered
+from linkwork.integrators.integrate import Settings, report_times
+from linkwork.integrators.memory import KEPT, End, Run, moment_size
+from linkwork.integrators.memory import places as memory_places
+from linkwork.integrators.time_loop import advance
+from linkwork.model import Model
+from linkwork.native import wasm
+from linkwork.native.enclosing import find_zeros, write_tape
+from linkwork.native.kernels import offsets_of, size_of
+from linkwork.native.lowering import NativeFunction, compile_programs
+from linkwork.sequences.sequence import ComputationSequence
+from linkwork.simulation.events import Course
+from linkwork.simulation.options import MOST_STEPS, choose
+from linkwork.simulation.outputs import ENERGY, fill_dynamics, fill_report, rates
+from linkwork.simulation.problem import Motion
+from linkwork.simulation.run import change_method, run
+from linkwork.simulation.simulate import begin_state
+from linkwork.start.closing import SMALL, given_velocities, state_bodies
+from linkwork.tolerances import NEGLIGIBLE
+from linkwork.web.hands import AXES, DAMPING, HONEY, STIFFNESS, arm, hand_parameters, holds, with_hands
+from linkwork.web.hands import place as to_place
+
+Array = NDArray[np.float64]
+
+SIDE, GRAVITY = ".side'", re.compile(r"gravity\.\d'")  # numbers that are no elements', see equations/parameters.py
+PARTS = {"planar": ("x", "y", "phi"), "spatial": ("x", "y", "z", "e0", "e1", "e2", "e3")}  # of where a body is
+SLOWS = 1.0  # of damped motions: what is left of a free one after a second is 1/e of it
+ENGINE = Path(__file__).with_name("engine.js")
+# Of the memory of a run what the engine reads and sets.
+TOLD = (
+    "residuals", "n_times", "n_stops", "t_end", "next_step", "steps", "rejected", "evaluations", "row", "paced",
+    "stop", "paced_t", "started", "signed", "n_moments", "x", "grazes", "signs", "moments",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A module and what describes it, as plain data."""
+
+    module: wasm.Module
+    about: Mapping[str, Any]
+
+
+def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
+    """The motion of a model, or that of its drivers, as a program; UsageError if it needs Python on its way.
+
+    With `hands` bodies can be held while it runs.
+    """
+    mechanism = prepare(model)
+    if hands:
+        mechanism = prepare(with_hands(mechanism.unplaced or mechanism.model))
+    with np.errstate(all="ignore"):  # what is not finite is looked for where it matters
+        course = _begin(mechanism, driven)
+        if why := _refusal(course):
+            raise UsageError(f"'{mechanism.model.name}' cannot run without Python: {why}", "no-wasm")
+        return _Writing(course, driven).program()
+
+
+def _begin(mechanism: Mechanism, driven: bool) -> Course:
+    """A motion that is about to begin, as the model states it."""
+    settings = mechanism.model.simulation
+    times = report_times(0.0, settings.t_end, settings.step)
+    if driven:
+        motion: Motion = Driven.begin_at(mechanism, assemble=False)
+        y, least = project_start(motion.system, motion.p, motion.start.place), NEGLIGIBLE * settings.t_end
+    else:
+        how = choose("augmented", "projection", "auto", settings.t_end)
+        motion, least = Motion.begin(mechanism, how, "mass", False, (), None, None), 0.0
+        y = begin_state(motion, "mass", how.stabilization)
+    course = Course(motion)
+    course.set_off(Settings(settings.rtol, settings.atol, least), times, y, MOST_STEPS)
+    return course
+
+
+def _turns_stiff(mechanism: Mechanism) -> bool:
+    """Whether another method takes over on the way of a motion."""
+    course = _begin(mechanism, driven=False)
+    run(course, lambda _: None)
+    return bool(course.methods)
+
+
+def _refusal(course: Course) -> str:
+    """Why a motion needs Python on its way, or nothing."""
+    motion = course.motion
+    e, model = motion.system.equations, motion.mechanism.model
+    asked = [event.name for event, asks in zip(e.events, course.asks, strict=True) if asks]
+    if asked:
+        return f"{', '.join(asked)} change velocities or joints, or ask what they change"
+    if model.functions:
+        return f"{', '.join(model.functions)} are functions in Python"
+    if motion.clocks.periods:
+        return "something is sampled"
+    if motion.system.equations.times_change:
+        return "events change when laws of time switch"
+    if e.chart.tree is not None:
+        return "minimal coordinates start from those of all joints; choose body or joint coordinates"
+    return ""
+
+
+class _Form:
+    """The arrays of a motion that is about to begin, by one method, and where in them numbers stand."""
+
+    def __init__(self, motion: Motion, mark: str) -> None:
+        state, measured, how, s = motion.state, motion.measured, motion.form.how, motion.system
+        self.mark, self.system = mark, s
+        place, at = measured.place, state.at
+        arrays = {
+            "m": state.m, "p": state.p, "own": state.own, "w": state.w, "full": measured.p, "exact": measured.exact,
+            "given": s.given(place, how.alpha, how.beta, place.v_scale**2, choose_eps(place)),
+            "given_exact": s.given(place),
+        }  # fmt: skip
+        if s.guards:
+            arrays["look"] = state.look
+        self.arrays = {name + mark: array for name, array in arrays.items()}
+        self.prepare = s.functions["prepare"]
+        self.work = max(state.problem.work, self.prepare.work)
+        sizes = (at.n, at.n_dense, at.n_watched, at.n_pivots, at.n_events, at.n_jumps, at.n_held)
+        found: Run = offsets_of(memory_places, *sizes)
+        self.about = {
+            **{name: getattr(found, name) for name in TOLD},
+            "moment": moment_size(at.n, at.n_events, at.n_held),
+            "after": 1 + at.n,
+            "sides": 2 * (1 + at.n),
+            "held_then": 2 * (1 + at.n) + at.n_events,
+            "n_watched": at.n_watched,
+            "kept": [KEPT.start, KEPT.stop],
+            "held": s.held.start,
+            "first_of_parameters": s.first_of_parameters,
+        }
+
+
+class _Writing:
+    """A program as it is written."""
+
+    def __init__(self, course: Course, driven: bool) -> None:
+        self.motion, self.driven = course.motion, driven
+        self.state, self.system = course.motion.state, course.motion.system
+        self.dynamics = course.motion.form.dynamics
+        self.forms = [_Form(self.motion, "")]
+        if not driven and _turns_stiff(self.motion.mechanism):
+            change_method(course, End.UNSUITED)
+            self.forms.append(_Form(self.motion, "_stiff"))
+        self.state.rows[:] = 0.0
+        for form in self.forms:
+            form.arrays["w" + form.mark][:] = 0.0
+
+    @cached_property
+    def start(self) -> Place:
+        """Where the bodies start, or what else the equations state."""
+        place = self.motion.start.place
+        body = place.equations.chart.body
+        return place if body is None else Place(body.with_values(place.equations.parameters), *place.of_bodies())
+
+    @property
+    def stated(self) -> Place:
+        """Where the model states that they start."""
+        e = self.system.equations
+        return self.system.start() if e.chart.body is None else state_bodies(e, None, None)
+
+    @cached_property
+    def local(self) -> dict[str, NativeFunction]:
+        """What closing a start needs, with the parameters as p; `joined` leads to the coordinates of the motion."""
+        e, closed = self.system.equations, self.start.equations
+        programs = [run_of(Source(closed)) for run_of in LOCAL]
+        if closed is not e and e.chart.body is not None:
+            ways = [*e.chart.from_body[0], *e.chart.from_body[1]]
+            programs.append(ComputationSequence("joined", [*closed.q, *closed.v], ways))
+        return compile_programs([x for x in programs if x is not None], list(e.parameters))
+
+    def program(self) -> Program:
+        state, motion, system, f = self.state, self.motion, self.system, self.system.functions
+        e, model = system.equations, motion.mechanism.model
+        arrays = {"times": state.times, "stops": state.stops, "values": system.values}
+        functions: dict[str, Any] = {kernel.name: kernel for kernel in (advance, project, fill_dynamics, fill_report)}
+        if timed := [g for g in e.timed_switches if TIME in ordered([g])]:
+            arrays["tape"] = write_tape(timed, [TIME], list(e.parameters))
+            functions["find_zeros"] = find_zeros
+        own = {"start": f["start"], **self.local}
+        for form in self.forms:
+            arrays |= form.arrays
+            own[f"prepare{form.mark}"] = form.prepare
+        module = wasm.link({name: x.address for name, x in (functions | own).items()}, arrays)
+        scratch = (
+            size_of(rates, state.problem.ny, system.m) + self.dynamics.work,
+            f["close"].outputs + max(f["close"].work, f["report"].work),
+            *(x.work for x in own.values()),
+            *(form.work for form in self.forms),
+        )
+        columns = self.columns()
+        places = {column["name"]: k for k, column in enumerate(columns)}
+        values = [*e.parameters]
+        about = {
+            "linkwork": __version__,
+            "name": model.name,
+            "analysis": "kinematics" if self.driven else "run",
+            "space": model.space,
+            "arrays": {name: [module.arrays[name], array.size] for name, array in arrays.items()},
+            "heap": module.heap,
+            "scratch": max(scratch),
+            "n_q": system.n_q, "n_v": system.n_v, "m": system.m, "n": motion.n, "ny": state.problem.ny,
+            "n_rows": motion.n + N_WORK,
+            "n_report": f["report"].outputs,
+            "n_projected": state.problem.project.outputs if state.problem.project else 0,
+            "held": [values.index(x) for x in e.held],
+            "knots": [t for t in sorted(e.knots) if 0.0 < t < motion.t_end],
+            "forms": [form.about for form in self.forms],
+            "closing": self.closing(),
+            "parameters": [*self.parameters()],
+            "switches": self.switches(),
+            "events": [{"name": x.name, "direction": x.direction} for x in e.events],
+            "bodies": ["ground", *(body.name for body in model.bodies)],
+            "columns": columns,
+            "poses": [[places[f"{body.name}.{part}"] for part in PARTS[model.space]] for body in model.bodies],
+        }  # fmt: skip
+        return Program(module, about)
+
+    def closing(self) -> dict[str, Any]:
+        """The start, closed, and what its equations are measured by."""
+        start, e = self.start, self.start.equations
+        entries, first = list(e.M), len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None)
+        diagonal = [first + entries.index((k, k)) if (k, k) in entries else -1 for k in range(len(e.v))]
+        at, columns = ({c.name: k for k, c in enumerate(own)} for own in (e.coordinates, e.velocities))
+        bodies = self.motion.mechanism.model.bodies
+        return {
+            "n_q": len(e.q), "n_v": len(e.v), "m": len(e.Psi),
+            "q": start.q.tolist(), "v": start.v.tolist(),
+            "n_outputs": self.local["linear"].outputs, "joined": "joined" in self.local,
+            "bodies": [at[f"{b.name}.x"] for b in bodies],
+            "columns": [columns[f"{b.name}.x"] for b in bodies],
+            "q_scale": start.q_scale.tolist(), "v_scale": start.v_scale.tolist(), "row_scale": start.row_scale.tolist(),
+            "rows": [x.tolist() for x in e.pattern],
+            "mass": diagonal if start.mass.is_regular and e.hints.chain is None else [],
+            "given": (given_velocities(self.stated) != 0.0).tolist(),
+            "elements": [row.element for row in e.rows],
+            "units": [row.unit for row in e.rows],
+            "owners": [[c.owner, c.kind] for c in e.velocities],
+            "small": SMALL,
+        }  # fmt: skip
+
+    def parameters(self) -> Iterator[dict[str, Any]]:
+        """What can be changed: parameters that the model names, numbers of its elements, where and how it starts."""
+        model, e = self.motion.mechanism.model, self.start.equations
+        ranges: Mapping[str, tuple[float, float]] = getattr(model, "live", {})
+        for k, (x, value) in enumerate(self.system.equations.parameters.items()):
+            name, fixed = str(x.value), x in self.system.equations.held
+            if name in model.parameters and name not in model.folded and name not in hand_parameters(model):
+                yield {"name": name, "kind": "parameter", "place": k, "unit": "", **_range(value, ranges.get(name))}
+            elif name.endswith("'") and value and not fixed and not name.endswith(SIDE):
+                yield {"name": name.rstrip("'"), "kind": "number", "place": k, "unit": "", **_range(value)}
+        places = zip(e.coordinates, self.start.q.tolist(), strict=True)
+        speeds = zip(e.velocities, self.start.v.tolist(), strict=True)
+        for k, (c, value) in enumerate([] if self.driven else places):
+            if c.kind != "number" and k < len(e.v):
+                yield {
+                    "name": c.name,
+                    "kind": "position",
+                    "place": k,
+                    "unit": c.unit,
+                    **_range(value, ranges.get(c.name)),
+                }
+        for k, (w, value) in enumerate([] if self.driven else speeds):
+            within = _range(value, ranges.get(w.speed))
+            yield {"name": w.speed, "kind": "velocity", "place": k, "unit": f"{w.unit}/s", **within}
+
+    def switches(self) -> dict[str, Any]:
+        """Places among the parameters of gravity, and of hands where there are some."""
+        values = {str(x.value): k for k, x in enumerate(self.system.equations.parameters)}
+        model = self.motion.mechanism.model
+        found: dict[str, Any] = {"gravity": [k for name, k in values.items() if GRAVITY.fullmatch(name)]}
+        if STIFFNESS in values:
+            axes = AXES[: len(model.gravity)]
+            mass = float(self.start.mass.diagonal[~self.start.equations.turning].sum()) / len(axes)
+            found["hand"] = {
+                "mass": mass, "usual": mass * math.tau**2, "slows": SLOWS,
+                "stiffness": values[STIFFNESS], "damping": values[DAMPING], "honey": values[HONEY],
+                "arm": [values[arm(axis)] for axis in axes],
+                "place": [values[to_place(axis)] for axis in axes],
+                "holds": [values[holds(body.name)] for body in model.bodies],
+            }  # fmt: skip
+        return found
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Names, kinds and units of results, and where in a row (t, q, v, a, lam) or in what `report` returns."""
+        s, e = self.system, self.system.equations
+        found, n = list[dict[str, Any]](), 1 + s.n_q + s.n_v
+        firsts = zip((*e.chart.state, "lam"), (1, 1 + s.n_q, n, n + s.n_v), strict=True)
+        where = [(kind, "x", first) for kind, first in firsts]
+        first = 2  # behind the energies
+        for kind in e.outputs:
+            where.append((kind, "y", first))
+            first += len(e.columns[kind].labels)
+        for kind, source, first in where:
+            turning = e.turning_outputs.get(kind, ())
+            for k, (name, unit) in enumerate(zip(e.columns[kind].names, e.columns[kind].units, strict=True)):
+                found.append(
+                    {"name": name, "kind": kind, "unit": unit, "from": source, "place": first + k}
+                    | ({"turns": True} if k in turning else {})
+                )
+        found += [
+            {"name": name, "kind": "energy", "unit": unit, "from": "energy", "place": k}
+            for k, (name, unit) in enumerate(zip((*ENERGY.names, "energy:drift"), (*ENERGY.units, "J"), strict=True))
+        ]
+        units = ("m", "m/s")
+        return found + [
+            {"name": f"error:{name}", "kind": "error", "unit": unit, "from": "error", "place": k}
+            for k, (name, unit) in enumerate(zip(("position", "velocity"), units, strict=True))
+        ]
+
+
+def _range(value: float, within: tuple[float, float] | None = None) -> dict[str, float]:
+    """Between which values a page moves one: as the model says, else half of it and twice as much."""
+    low, high = within or (sorted((value / 2.0, 2.0 * value)) if value else (-1.0, 1.0))
+    return {"value": value, "low": low, "high": high}

@@ -1,0 +1,3 @@
+// The engine stands in the Python package, where `linkwork export` finds it without building anything.
+export { Engine, Play } from "../../src/linkwork/web/engine.js";
+export type { Failure, Live as LiveData, Motion, Parameter } from "../../src/linkwork/web/engine.js";
