@@ -70,8 +70,6 @@ class Command(TyperCommand):
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-WithChoices = Command
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

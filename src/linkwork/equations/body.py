@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from linkwork.elements.drivers import FREEDOMS
@@ -193,41 +193,15 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     switched = {name for event in model.events for name in (*event.release, *event.engage)}
     held = {closed(joint.name): float(joint.name not in model.open) for joint in joints if joint.name in switched}
     held |= {symbol(name): model.parameters[name] for name in model.held}
-    rows: list[Row] = []
-    rows_of: list[range] = []
-    Psi: list[Expr] = []
-    slips: dict[int, Expr] = {}
-    for element in (*joints, *drivers):
-        parts_of = {**element.rows, **element.slips}
-        rows_of.append(range(len(rows), len(rows) + len(parts_of)))
-        rows += [Row(element.name, part, kind) for part, kind in parts_of.items()]
-        held_by = [frames[b.name] for b in element.bodies]
-        gaps, slip = element.Psi(TIME, *held_by), element.slip(TIME, *held_by) if element.slips else Vector(())
-        if closed(element.name) in held:
-            # An open joint has rows that are zero, which hold nothing and have no multiplier.
-            gaps, slip = gaps * closed(element.name), slip * closed(element.name)
-        Psi += gaps
-        slips |= enumerate(slip, start=len(Psi))
-        Psi += [ZERO] * len(slip)
+    rows, rows_of, Psi, slips = _constraints((*joints, *drivers), frames, held)
 
     q = tuple(x for b in bodies for x in q_of[b.name])
     v = tuple(x for b in bodies for x in v_of[b.name])
     a = tuple(x for b in bodies for x in a_of[b.name])
     qd = tuple(x for b in bodies for x in b.qd(q_of[b.name], v_of[b.name]))
 
-    M: dict[tuple[int, int], Expr] = {}
     gravity = Vector(parts.gravity)
-    Q = [ZERO] * len(v)
-    kinetic = potential = ZERO
-    for b in bodies:
-        start = columns[b.name].start
-        for (i, j), entry in b.M().items():
-            M[start + i, start + j] = entry
-            kinetic = kinetic + 0.5 * entry * v[start + i] * v[start + j]
-        potential = potential - as_expr(b.mass) * gravity.dot(frames[b.name].r)
-        _add(Q, columns[b.name], b.gyroscopic(v_of[b.name]))
-        _add(Q, columns[b.name], b.weight(gravity))
-
+    M, Q, kinetic, potential = _inertia(bodies, frames, columns, v, gravity)
     named = _named_points(bodies, frames)
     named |= resolve(formulas_of(parts.inputs, parts.outputs), named)
     slips = substitute_in(slips, named)
@@ -284,23 +258,60 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
             if (own := joint.reversal(*(frames[b.name] for b in joint.bodies)))
         },
     )
-    measuring = [x.formula for x in (*parts.outputs, *parts.inputs) if x.formula is not None]
-    measuring += [x.rate for x in parts.states]
-    asked = {*ordered([*(event.when for event in parts.events), *measuring])}
-    freedoms = [(joint, name) for joint in joints for name in FREEDOMS]
-    used = {carried(joint, name) for joint, name in freedoms if symbol(f"joint:{joint.name}.{name}") in asked}
-    used |= {*seen, *ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])}
-    measured = {joint.name: joint for joint in (*joints, *(f.joint for f in parts.forces if isinstance(f, JointForce)))}
-    angles, shown = _angles(measured.values(), frames, used) if model.space == "spatial" else ([], {})
+    watching = ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])
+    angles, shown = _angles(parts, frames, {*seen, *watching}) if model.space == "spatial" else ([], {})
     return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, shown, e.counting(angles))
 
 
+def _constraints(
+    elements: Iterable[Any], frames: Mapping[str, Any], held: Container[Expr]
+) -> tuple[list[Row], list[range], list[Expr], dict[int, Expr]]:
+    """Rows of joints and drivers, which of them are whose, Psi, and the rows of velocities among them."""
+    rows, rows_of, Psi, slips = list[Row](), list[range](), list[Expr](), dict[int, Expr]()
+    for element in elements:
+        parts_of = {**element.rows, **element.slips}
+        rows_of.append(range(len(rows), len(rows) + len(parts_of)))
+        rows += [Row(element.name, part, kind) for part, kind in parts_of.items()]
+        held_by = [frames[b.name] for b in element.bodies]
+        gaps, slip = element.Psi(TIME, *held_by), element.slip(TIME, *held_by) if element.slips else Vector(())
+        if closed(element.name) in held:
+            # An open joint has rows that are zero, which hold nothing and have no multiplier.
+            gaps, slip = gaps * closed(element.name), slip * closed(element.name)
+        Psi += gaps
+        slips |= enumerate(slip, start=len(Psi))
+        Psi += [ZERO] * len(slip)
+    return rows, rows_of, Psi, slips
+
+
+def _inertia(
+    bodies: Iterable[Any], frames: Mapping[str, Any], columns: Mapping[str, range], v: Sequence[Expr], gravity: Vector
+) -> tuple[dict[tuple[int, int], Expr], list[Expr], Expr, Expr]:
+    """M, gyroscopic forces and weights, kinetic energy and potential."""
+    M, Q = dict[tuple[int, int], Expr](), [ZERO] * len(v)
+    kinetic = potential = ZERO
+    for b in bodies:
+        own = columns[b.name]
+        for (i, j), entry in b.M().items():
+            M[own.start + i, own.start + j] = entry
+            kinetic = kinetic + 0.5 * entry * v[own.start + i] * v[own.start + j]
+        potential = potential - as_expr(b.mass) * gravity.dot(frames[b.name].r)
+        _add(Q, own, b.gyroscopic(v[own.start : own.stop]))
+        _add(Q, own, b.weight(gravity))
+    return M, Q, kinetic, potential
+
+
 def _angles(
-    joints: Iterable[Any], frames: Mapping[str, Any], used: Container[Expr]
+    parts: Symbols, frames: Mapping[str, Any], used: Collection[Expr]
 ) -> tuple[list[Counted], dict[Expr, Expr]]:
-    """Of the joints in space, those whose turns matter: forces name what is carried of them; and all others."""
+    """Of the joints in space, those whose turns matter: forces or formulas name what is carried of them; and others."""
+    measuring = [x.formula for x in (*parts.outputs, *parts.inputs) if x.formula is not None]
+    measuring += [x.rate for x in parts.states]
+    asked = {*ordered([*(event.when for event in parts.events), *measuring])}
+    freedoms = [(joint, name) for joint in parts.joints for name in FREEDOMS]
+    used = {*used, *(carried(joint, x) for joint, x in freedoms if symbol(f"joint:{joint.name}.{x}") in asked)}
+    of_forces = (force.joint for force in parts.forces if isinstance(force, JointForce))
     found, shown = [], {}
-    for joint in joints:
+    for joint in {joint.name: joint for joint in (*parts.joints, *of_forces)}.values():
         at = [frames[b.name] for b in joint.bodies]
         for name, angle in joint.freedoms(*at).items():
             if (x := carried(joint, name)) in used:

@@ -275,16 +275,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     for loop, _ in closing.solved:
         C = {(i, k): x for (i, k), x in C.items() if i not in loop.rows or k in loop.around}
 
-    V: list[Row] = [{} for _ in range(n)]
-    for column, k in enumerate(independent):
-        V[k] = {column: ONE}
-    for loop, columns in closing.solved:
-        inner, others = _block(C, loop.rows, columns), [k for k in range(n) if k not in columns]
-        for column in range(len(v)):
-            right = [-total(C.get((i, k), ZERO) * V[k].get(column, ZERO) for k in others) for i in loop.rows]
-            if any(x is not ZERO for x in right):
-                for k, x in zip(columns, solve(inner, right), strict=True):
-                    V[k][column] = x
+    V = _followed(closing, C, n)
 
     def along(x: Sequence[Expr]) -> list[Expr]:
         """V x."""
@@ -292,25 +283,13 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
 
     theta_d = along(v)
     known |= {e.v[k]: theta_d[k] for k in dependent}
-    gamma, b = substitute(in_arms.gamma, known), [ZERO] * n
-    for loop, columns in closing.solved:
-        right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in loop.rows]
-        for k, x in zip(columns, solve(_block(C, loop.rows, columns), right), strict=True):
-            b[k] = x
+    b = _drifted(closing, C, substitute(in_arms.gamma, known), n)
     M, Q = find_inertia(e, V, b, known, theta_d).reduced(len(v))
 
     theta = substitute(e.q, known)
     theta_dd = [x + y for x, y in zip(along(a), b, strict=True)]
-    places = [x.expression for x in e.outputs["q"].values()]
-    speeds, rises = (substitute([x.expression for x in e.outputs[kind].values()], known) for kind in ("v", "a"))
-    still = dict(zip(e.a, b, strict=True))
-    moving = dict(zip(substitute(places, known), speeds, strict=True))
-    moving |= zip(speeds, substitute(rises, still), strict=True)
+    moving = _moving(e, known, b)
     moving |= {theta[k]: theta_d[k] for k in dependent} | {theta_d[k]: b[k] for k in dependent}
-    for angle, rate in zip(places[2::3], speeds[2::3], strict=True):
-        c, s = substitute((cos(angle), sin(angle)), known)
-        moving |= {c: -s * rate, s: c * rate}
-
     known |= {e.a[k]: theta_dd[k] for k in dependent}
     known |= _multipliers(e, closing, known, C, substitute(e.Q, known), theta_dd)
     outputs = {kind: move_outputs(e.outputs[kind], known) for kind in ("q", "v", "a")}
@@ -359,6 +338,43 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
             steady=frozenset(closing.steady),
         ),
     )
+
+
+def _followed(closing: Closing, C: Matrix, n: int) -> list[Row]:
+    """V of theta_d = V v, by rows: C theta_d = 0 in every loop that is closed."""
+    V: list[Row] = [{} for _ in range(n)]
+    for column, k in enumerate(closing.independent):
+        V[k] = {column: ONE}
+    for loop, columns in closing.solved:
+        inner, others = _block(C, loop.rows, columns), [k for k in range(n) if k not in columns]
+        for column in range(len(closing.independent)):
+            right = [-total(C.get((i, k), ZERO) * V[k].get(column, ZERO) for k in others) for i in loop.rows]
+            if any(x is not ZERO for x in right):
+                for k, x in zip(columns, solve(inner, right), strict=True):
+                    V[k][column] = x
+    return V
+
+
+def _drifted(closing: Closing, C: Matrix, gamma: Sequence[Expr], n: int) -> list[Expr]:
+    """b of theta_dd = V a + b: C b = gamma in every loop that is closed."""
+    b = [ZERO] * n
+    for loop, columns in closing.solved:
+        right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in loop.rows]
+        for k, x in zip(columns, solve(_block(C, loop.rows, columns), right), strict=True):
+            b[k] = x
+    return b
+
+
+def _moving(e: Equations, known: Mapping[Expr, Expr], b: Sequence[Expr]) -> dict[Expr, Expr]:
+    """Rates of what the bodies are and of cosines and sines of their angles; of velocities without accelerations."""
+    places = [x.expression for x in e.outputs["q"].values()]
+    speeds, rises = (substitute([x.expression for x in e.outputs[kind].values()], known) for kind in ("v", "a"))
+    moving = dict(zip(substitute(places, known), speeds, strict=True))
+    moving |= zip(speeds, substitute(rises, dict(zip(e.a, b, strict=True))), strict=True)
+    for angle, rate in zip(places[2::3], speeds[2::3], strict=True):
+        c, s = substitute((cos(angle), sin(angle)), known)
+        moving |= {c: -s * rate, s: c * rate}
+    return moving
 
 
 def _gathered(e: Equations, closing: Closing) -> list[Expr]:
