@@ -77,11 +77,12 @@ def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
 def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
     """Find, arguments before their users, the nodes that may change much faster than what they depend on.
 
-    exp, tanh, atan and tables; reciprocals; and powers, however they are written: x^200, (x^2)^100, x*x*x*... A power
-    that is a factor of a higher one is seen with it.
+    exp, tanh, atan, roots and tables; reciprocals, of log x that of x; and powers, however they are written: x^200,
+    (x^2)^100, x*x*x*... A power that is a factor of a higher one is seen with it, a root with what it divides.
     """
     factors: dict[Expr, Counter[Expr]] = {}
     found: dict[Expr, Expr] = {}
+    divisors: set[Expr] = set()
     for node in nodes:
         if node not in varying:
             continue
@@ -91,16 +92,19 @@ def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
             own = factors[node] = factors.get(a[0], Counter()) + factors.get(a[1], Counter())
         elif node.op == "pow" and a[1].is_constant and a[1].number >= 1.0:
             own = factors[node] = Counter({x: n * a[1].number for x, n in factors[a[0]].items()})
-        divisor = a[1] if node.op == "div" else None
+        divisor = a[-1] if node.op in ("div", "log") else None
         if divisor is not None and divisor in varying:
             found[node] = ONE / divisor
+            divisors.update([divisor], divisor.args if divisor.op == "max" else [])
+        elif node.op == "sqrt":
+            found[node] = ONE / node
         elif node.op in ("exp", "tanh", "atan", "spline") or (node.op == "pow" and own[node]):
             found[node] = node
         elif node.op in ("mul", "pow") and max(own.values(), default=0) >= DEGREE:
             for x in a:
                 found.pop(x, None)
             found[node] = node
-    yield from dict.fromkeys(found.values())
+    yield from dict.fromkeys(x for node, x in found.items() if not (node.op == "sqrt" and node in divisors))
 
 
 def dependent(nodes: Iterable[Expr], on: Iterable[Expr]) -> set[Expr]:

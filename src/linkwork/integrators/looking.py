@@ -373,6 +373,12 @@ def has_pole(tape: Tape, k: int) -> bool:
 
 
 def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) -> float:
+    """What a part of the tolerances of the state, and its rounding, make of function k, where that has a bound."""
+    width = width_of(at, look, tape, k, theta, part)
+    return width if width < INF else 0.0
+
+
+def width_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) -> float:
     """What a part of the tolerances of the state, and its rounding, make of function k at a place of the step."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
@@ -388,8 +394,8 @@ def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) 
         tolerance += 4.0 * ROUNDED * size
         out[0], out[1], out[2], out[3] = value - tolerance, value + tolerance, 0.0, 0.0
     found = enclose_output(tape, k)
-    width = 0.5 * (found[1] - found[0])
-    return width if width < INF else 0.0
+    width: float = 0.5 * (found[1] - found[0])
+    return width
 
 
 def note_touch(at: Run, look: Look, tape: Tape, k: int, side: float, u: float, v: float) -> None:
@@ -521,7 +527,7 @@ def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> b
     """
     is_within = True
     for i in range(look.n_seen):
-        is_within = is_within and change <= math.e * 2.0 * tube_of(at, look, tape, k, look.seen[i], 1.0)
+        is_within = is_within and change <= math.e * 2.0 * width_of(at, look, tape, k, look.seen[i], 1.0)
     return is_within
 
 

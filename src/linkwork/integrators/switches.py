@@ -51,6 +51,7 @@ HOP = 16 * 2.0**-52  # of the time: what a step goes past a switch, so that roun
 MOST_HOPS = 20  # steps of this length one after the other: what switches so does so without end
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
 DEFECT = 100.0  # times the tolerance: a change over the whole step that dense output, of an order less, does not show
+STRETCH = 1.01  # of a step that so reaches its end
 BESIDE = 1e-3  # of the step: so near to its ends dense output is as good as these
 AHEAD = 1e-9  # of the run: where it begins, the next moment
 LOOKS = 5  # so often, each time eight times as far
@@ -280,7 +281,7 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: 
         if theta >= end:
             continue
         if status == MET:
-            at.next_step = theta * at.h
+            at.next_step = (theta if STRETCH * theta < 1.0 else 0.5) * at.h
             return Outcome.CUT
         if status == STEEP and is_contradicted(at, theta, p, w):
             return Outcome.CONTRADICTED
@@ -324,7 +325,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     if which < 0:
         return Outcome.GOOD, 1.0
     at.nearest = which
-    if high <= 1.0 - BESIDE and (at.is_let_go or high >= BESIDE):
+    if high <= 1.0 - BESIDE and (high >= BESIDE or (at.is_let_go and low > hop)):
         at.switch = at.x[0] + low * at.h
         hold_sides(at, p)
         return Outcome.CUT, 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, moment, open_run
-from linkwork.integrators.switches import hold_sides, interpolate, let_go, prepare_dense, stretch
+from linkwork.integrators.switches import STRETCH, hold_sides, interpolate, let_go, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.tolerances import EPSILON, TYPED
@@ -23,7 +23,6 @@ CROSSED = 1e-3  # change of a state by its projection, of the largest component,
 HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
 SMALLEST = 16 * 2.0**-52  # step relative to the time and the first one
-STRETCH = 1.01  # of a step that so reaches its end
 FAR = 0.3  # distance by the largest so far: nothing is expected from there
 BEFORE = 0.4  # of a step: how far from a singular position it ends, to go past it by as much again and once more
 AFAR = 0.6  # of the way to a position that is not located yet
