@@ -126,8 +126,8 @@ def export(
         part.write_bytes(made.module.binary)
     write_text(description, notation.dumps(plain(made.about), allow_nan=False, indent=1) + "\n")
     write_text(interface, ENGINE.read_text(encoding="utf-8"))
-    about = {"bytes": len(made.module.binary), "imports": [*made.module.imports]}
-    tell(about, [("module", f"{len(made.module.binary) / 1e3:.0f} kB")], [file, description, interface], json)
+    size = len(made.module.binary)
+    tell({"bytes": size}, [("module", f"{size / 1e3:.0f} kB")], [file, description, interface], json)
 
 
 @command("linkwork dap DAP_BC/AA", "linkwork dap my_model")

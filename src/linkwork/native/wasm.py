@@ -79,7 +79,6 @@ class Module:
     table: Mapping[str, int]  # places of the functions that it exports by these names
     arrays: Mapping[str, int]  # addresses in its memory
     heap: int  # the address from which on memory is free
-    imports: Sequence[str]  # functions of numbers that it takes from where it runs
 
 
 def link(functions: Mapping[str, int], arrays: Mapping[str, Array]) -> Module:
@@ -97,7 +96,7 @@ def link(functions: Mapping[str, int], arrays: Mapping[str, Array]) -> Module:
     contents = [(layout[name], _moved(own, place, words, layout)) for name, own in words.items()]
     exports = {name: addresses.index(address) for name, address in functions.items()}
     binary = _write(linked, len(addresses), exports, contents, at)
-    return Module(binary, {name: place[x] for name, x in functions.items()}, layout, at, linked.imports)
+    return Module(binary, {name: place[x] for name, x in functions.items()}, layout, at)
 
 
 def _aligned(address: int) -> int:
@@ -149,6 +148,7 @@ def _compile(functions: Sequence[tuple[machine.Code, str]]) -> bytes:
             whole.link_in(part)
         manager = llvm.create_new_module_pass_manager()
         manager.add_global_dead_code_eliminate_pass()
+        manager.add_merge_functions_pass()  # elementary functions, of which every part has brought its own
         manager.run(whole, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
         code: bytes = target.emit_object(whole)
         return code
@@ -192,8 +192,6 @@ class _Linked(NamedTuple):
     """What an object says."""
 
     sections: dict[int, bytes]
-    imports: list[str]  # functions
-    kept_imports: list[bytes]
     numbers: dict[str, int]  # of the functions that it defines, by name
     elements: bytes  # its own part of the table
     first_free: int  # place of the table
@@ -213,11 +211,8 @@ def _read(binary: bytes) -> _Linked:
                 index = dict(_symbols(custom))
         else:
             sections[kind] = body
-    imports, kept = list[str](), list[bytes]()
-    for name, kind, text in _imports(_Bytes(sections[Section.IMPORT])):
-        if kind == A_FUNCTION:
-            imports.append(name)
-            kept.append(text)
+    if missing := [*_imported_functions(_Bytes(sections.pop(Section.IMPORT)))]:
+        raise KeyError(f"the module would take {', '.join(missing)} from where it runs")
     segments = _Bytes(sections.get(Section.DATA, b"\0"))
     for _ in range(segments.number()):
         segments.number()
@@ -230,7 +225,7 @@ def _read(binary: bytes) -> _Linked:
         elements = own.data[own.at :]
         own.number()
         first_free = _constant(own) + own.number()
-    return _Linked(sections, imports, kept, index, elements, first_free, data_end)
+    return _Linked(sections, index, elements, first_free, data_end)
 
 
 def _constant(data: _Bytes) -> int:
@@ -241,14 +236,14 @@ def _constant(data: _Bytes) -> int:
     return number
 
 
-def _imports(data: _Bytes) -> Iterator[tuple[str, int, bytes]]:
-    """Name, kind and all of each import."""
+def _imported_functions(data: _Bytes) -> Iterator[str]:
+    """Names of functions that are imported, besides memory, table and stack pointer."""
     for _ in range(data.number()):
-        start = data.at
         data.text()
         name, kind = data.text(), data.byte()
         if kind == A_FUNCTION:
             data.number()
+            yield name
         elif kind == A_GLOBAL:
             data.take(len(MUTABLE_I32))
         else:
@@ -257,7 +252,6 @@ def _imports(data: _Bytes) -> Iterator[tuple[str, int, bytes]]:
             data.number()
             if has_most & 1:
                 data.number()
-        yield name, kind, data.data[start : data.at]
 
 
 def _symbols(data: _Bytes) -> Iterator[tuple[str, int]]:
@@ -316,7 +310,6 @@ def _write(
     stack = _aligned(linked.data_end) + Bytes.STACK
     sections = {
         **linked.sections,
-        Section.IMPORT: _vector(linked.kept_imports),
         Section.TABLE: _vector([FUNCREF + b"\0" + _number(linked.first_free + count)]),
         Section.MEMORY: _vector([b"\0" + _number(-(-heap // Bytes.PAGE))]),
         Section.GLOBAL: _vector([MUTABLE_I32 + _at(stack)]),

@@ -30,7 +30,6 @@ const ITERATIONS = 60, DAMPED = 200; // of Newton's iteration, and of the search
 const SOFT = 1e-12; // of the largest diagonal entry of a linear system, whose rows may depend on each other
 const BUDGET = 2000n; // attempted steps between two looks at the clock
 const OUT_OF_REACH = 0.05; // of a row that pulls a point: it yields where joints do not
-const FUNCTIONS = ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "tanh", "exp", "log", "pow", "hypot"];
 const MOST_STEPS = 20000; // for one picture of a motion that plays on
 const REACHED = 0, SPENT = 1, UNSUITED = 3;
 const MOST_ZEROS = 100000; // of functions of time, as in enclosing.py
@@ -95,10 +94,7 @@ export class Engine {
   /** @param {Live} live @returns {Promise<Engine>} */
   static async from(live) {
     const bytes = typeof live.module === "string" ? await unpack(live.module) : live.module;
-    /** @type {Record<string, Function>} */
-    const env = { exp2: (/** @type {number} */ x) => 2 ** x };
-    for (const name of FUNCTIONS) env[name] = /** @type {any} */ (Math)[name];
-    const { instance } = await WebAssembly.instantiate(bytes, { env });
+    const { instance } = await WebAssembly.instantiate(bytes); // which imports nothing
     return new Engine(instance, live);
   }
 

@@ -271,7 +271,7 @@ class _Writing:
     def parameters(self) -> Iterator[dict[str, Any]]:
         """What can be changed: parameters that the model names, numbers of its elements, where and how it starts."""
         model, e = self.motion.mechanism.model, self.start.equations
-        ranges: Mapping[str, tuple[float, float]] = getattr(model, "live", {})
+        ranges = model.live
         for k, (x, value) in enumerate(self.system.equations.parameters.items()):
             name, fixed = str(x.value), x in self.system.equations.held
             if name in model.parameters and name not in model.folded and name not in hand_parameters(model):
