@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from linkwork import Start, __version__, kinematics, load, loads, simulate
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
-from linkwork.studies.cluster import compute_chunk
+from linkwork.studies.cluster import compute_chunks
 from linkwork.studies.optimize import optimize
 from linkwork.studies.points import CHUNK, read_points
 from linkwork.studies.sweep import sweep
@@ -285,7 +285,7 @@ def test_where_no_scheduler_answers_that_is_said() -> None:
 
 
 def test_what_another_version_would_compute_is_not_taken() -> None:
-    assert compute_chunk("0.0.1", b"", 0) == __version__
+    assert compute_chunks("0.0.1", b"", [0]) == __version__
 
 
 def test_results_that_are_there_are_kept(tmp_path: Path, linkwork: Answer) -> None:

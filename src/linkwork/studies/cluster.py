@@ -1,8 +1,9 @@
 """Chunks of a study on the machines of a Dask cluster.
 
-A task is the study, as some kilobytes, and the number of a chunk; it returns the records of that chunk. Machine code
-is made, or found in its cache, once per worker. A worker that dies loses the chunks that it has, which others compute
-anew, and a scheduler that dies nothing that is written.
+A task is the study, as some kilobytes, and numbers of chunks; it returns their records. It has so many that the loss of
+one costs the whole cluster a tenth of a second, and the scheduler meets some ten tasks a second. Machine code is made,
+or found in its cache, once per worker. A worker that dies loses the chunks that it has, which others compute anew, and
+a scheduler that dies nothing that is written.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
-from itertools import islice
 from logging import CRITICAL, getLogger
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.errors import UsageError, check_extra, option
+from linkwork.simulation.run import SECONDS
 
 if TYPE_CHECKING:
     from linkwork.studies.sweep import Study
@@ -47,9 +49,13 @@ def _read(study: bytes) -> Study:
     return found
 
 
-def compute_chunk(version: str, study: bytes, k: int) -> NDArray[Any] | str:
-    """The records of a chunk; of a worker with another version of linkwork that version."""
-    return _read(study).compute(k) if version == __version__ else __version__
+def compute_chunks(version: str, study: bytes, numbers: Sequence[int]) -> tuple[float, list[NDArray[Any]]] | str:
+    """The seconds that these chunks took and their records; of a worker with another linkwork its version."""
+    if version != __version__:
+        return __version__
+    began = perf_counter()
+    records = [_read(study).compute(k) for k in numbers]
+    return perf_counter() - began, records
 
 
 def computed_by(address: str, study: Study, chunks: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -61,30 +67,35 @@ def computed_by(address: str, study: Study, chunks: Sequence[int]) -> Iterator[t
     except (OSError, ValueError) as error:
         raise UsageError(f"no scheduler of Dask answers at '{address}': {error}", "no-scheduler") from None
     with _quiet(), client:
-        sent, waiting, numbers = pickle.dumps(study), iter(chunks), dict[Any, int]()
-        name = f"linkwork-{sha256(sent).hexdigest()}"
+        sent, left, given = pickle.dumps(study), [*reversed(chunks)], dict[str, list[int]]()
+        name, size = sha256(sent).hexdigest(), 1
 
-        def submit(count: int) -> list[Any]:
-            futures = []
-            for k in islice(waiting, count):
-                futures.append(client.submit(compute_chunk, __version__, sent, k, key=f"{name}-{k}"))
-                numbers[futures[-1].key] = k
-            return futures
+        def submit() -> list[Any]:
+            """A task, if any chunks are left."""
+            numbers = [left.pop() for _ in range(min(size, len(left)))]
+            if not numbers:
+                return []
+            future = client.submit(compute_chunks, __version__, sent, numbers, key=f"linkwork-{name}-{numbers[0]}")
+            given[future.key] = numbers
+            return [future]
 
         threads = max(1, sum(client.nthreads().values()))
-        pool = dask.as_completed(submit(2 * threads), loop=client.loop)  # none is idle while results travel
+        first = [future for _ in range(2 * threads) for future in submit()]  # none is idle while results travel
+        pool = dask.as_completed(first, loop=client.loop)
         for future in pool:
             try:
-                records = future.result()
+                found = future.result()
             except dask.KilledWorker:
-                k = numbers[future.key]
-                message = f"chunk {k} of the study has ended every worker that began it, most likely for want of memory"
-                raise UsageError(f"{message}; choose longer steps between report times", "workers-die") from None
+                message = f"chunk {given[future.key][0]} of the study has ended every worker that began it"
+                hint = "most likely for want of memory; choose longer steps between report times"
+                raise UsageError(f"{message}, {hint}", "workers-die") from None
             except (dask.client.FutureCancelledError, dask.comm.CommClosedError):
                 message = "the scheduler of Dask was lost; what was computed before is kept"
                 raise UsageError(f"{message}, go on with {option('resume')}", "scheduler-lost") from None
-            if isinstance(records, str):
-                message = f"a worker has linkwork {records}, and this is {__version__}"
+            if isinstance(found, str):
+                message = f"a worker has linkwork {found}, and this is {__version__}"
                 raise UsageError(f"{message}; install the same version there", "other-version")
-            yield numbers.pop(future.key), records
-            pool.update(submit(1))
+            numbers, (seconds, records) = given.pop(future.key), found
+            yield from zip(numbers, records, strict=True)
+            size = max(1, min(int(len(numbers) * SECONDS * threads / seconds), len(left) // (2 * threads)))
+            pool.update(submit())
