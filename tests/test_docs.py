@@ -1,9 +1,9 @@
 """What the documentation shows works as shown.
 
-A page is worked through from top to bottom in a folder of its own, as a reader would: `yaml` blocks are models, or studies, saved
-under the name in their first line; `sh` blocks are run by a shell that knows `linkwork`; `python` blocks are run as
-scripts. Everything else (`text`, indented) is output or mathematics. A block whose first line begins with "# not run"
-is left out and says there why.
+A page is worked through from top to bottom in a folder of its own, as a reader would: `yaml` blocks are models, or
+studies, saved under the name in their first line; `sh` blocks are run by a shell that knows `linkwork`; `python` blocks
+are run as scripts. Everything else (`text`, indented) is output or mathematics. A block whose first line begins with
+"# not run" is left out and says there why.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.errors import UsageError, check_choice, check_extra, quoted
+from linkwork.studies.shares import share_of
 from linkwork.tolerances import TYPED
 from linkwork.view.plot import COLORS, DASHES, INK, tidy
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
 SIDE = 3.2  # inches of one picture of a grid of pictures
 MOST_CURVES = 12  # that one picture can tell apart
+WITHIN = (0.005, 0.995)  # of samples, 99 %
 
 
 def taken_of(study: xarray.Dataset, names: Sequence[str] = ()) -> list[str]:
@@ -132,6 +134,11 @@ def summarize(study: xarray.Dataset) -> dict[str, Any]:
                 "min": {"value": float(np.nanmin(values)), **_point(study, int(np.nanargmin(values)))},
                 "max": {"value": float(np.nanmax(values)), **_point(study, int(np.nanargmax(values)))},
             }
+            if "point" in study.dims:
+                there = np.isfinite(values)
+                shares = {name: share_of(study[name].values[there], known) for name in varied_in(study)}
+                own = {"range": np.quantile(known, WITHIN).tolist(), "shares": shares}
+                data["take"][take] |= own
     return data
 
 
@@ -150,6 +157,11 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
     for take, found in data["take"].items():
         unit = f" {found['unit']}" if found["unit"] else ""
         lines.append((take, f"mean {found['mean']:.6g}{unit}, standard deviation {found['deviation']:.3g}{unit}"))
+        if "range" in found:
+            low, high = found["range"]
+            lines.append(("  99 % of them", f"from {low:.6g} to {high:.6g}{unit}"))
+            shares = sorted(found["shares"].items(), key=lambda pair: -pair[1])
+            lines.append(("  variance", ", ".join(f"{100 * share:.3g} % by {name}" for name, share in shares)))
         for which in ("min", "max"):
             at = ", ".join(f"{name} = {x:.6g}" for name, x in found[which].items() if name != "value")
             lines.append((f"  {which}", f"{found[which]['value']:.6g}{unit} at {at}"))
