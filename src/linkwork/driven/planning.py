@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism
-from linkwork.compiled.system import System
-from linkwork.driven.kinematics import ARM, MASS, PREDICTED, compile_driven
+from linkwork.compiled.system import System, compile_system
+from linkwork.driven.kinematics import ARM, MASS, PREDICTED, compile_driven, in_metric
 from linkwork.elements.bodies import PlanarBody
+from linkwork.equations.equations import Equations
 from linkwork.equations.places import Places
-from linkwork.equations.programs import LOCAL
+from linkwork.equations.programs import BASIC, LOCAL
 from linkwork.errors import LinkworkError
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import Expr, as_expr, symbol
@@ -76,8 +77,6 @@ def plan_kinematics(
 ) -> Plan | str:
     """The same of motions that drivers prescribe."""
     settings = mechanism.model.simulation.changed(t_end, step)
-    if mechanism.equations.chart.body is not None:
-        return "start"
     if reason := why_alone(mechanism, names, PREDICTED):
         return reason
     code: System = mechanism.shared.compiled(("driven",), compile_driven)
@@ -98,7 +97,13 @@ def plan_kinematics(
     times = report_times(0.0, settings.t_end, settings.step)
     stops = mechanism.equations.switching_times(settings.t_end)
     control = Settings(settings.rtol, settings.atol, NEGLIGIBLE * settings.t_end)
-    return Plan(mechanism, form, problem, control, times, stops, max_steps, assemble, True, complete)
+    common = mechanism, form, problem, control, times, stops, max_steps, assemble
+    return Plan(*common, True, complete, compile_driven_start)
+
+
+def compile_driven_start(e: Equations) -> System:
+    """Equations in which driven motions are closed, in their metric."""
+    return compile_system(in_metric(e), BASIC, loaded=e)
 
 
 def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:

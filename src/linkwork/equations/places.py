@@ -236,7 +236,8 @@ class Places:
         """Of `unit`, largest first, with zeros behind where there are more rows than velocities."""
         found = np.zeros((len(self.q), self.m))
         if found.size and self.v.size:
-            values = np.linalg.svd(self.unit, compute_uv=False)
+            known: Flags = np.asarray(np.isfinite(self.unit).all(axis=(1, 2)))
+            values = np.linalg.svd(np.where(known[:, None, None], self.unit, 0.0), compute_uv=False)
             found[:, : values.shape[1]] = values
         return found
 
@@ -282,6 +283,13 @@ class Places:
             moved = replace(self, q=self.run("retract", self.q, OFF * self.v_scale * aside(self.v.shape[1])))
             found &= moved.rank > self.rank
         return found
+
+    def replaced(self, rows: NDArray[np.intp], others: Places) -> Places:
+        """With others in the place of these states."""
+        made = {name: getattr(self, name).copy() for name in ("values", "p", "q", "v")}
+        for name, own in made.items():
+            own[rows] = getattr(others, name)
+        return replace(self, **made)
 
     def chosen(self, rows: Flags | NDArray[np.intp]) -> Places:
         """Some of these states."""

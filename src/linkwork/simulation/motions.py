@@ -24,13 +24,15 @@ from linkwork.compiled.system import (
     UNSETTLED,
     UNSURE,
     System,
+    compile_system,
     put_header,
     repetitions,
 )
 from linkwork.constraints import projection
-from linkwork.equations.equations import TIME, Equations
+from linkwork.equations.equations import DEAD, TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.places import Places
+from linkwork.equations.programs import BASIC
 from linkwork.equations.solution import EPS
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitute
@@ -41,6 +43,7 @@ from linkwork.native.kernels import size_of
 from linkwork.native.rows import evaluate_rows
 from linkwork.readings import Quantity, Readings
 from linkwork.simulation.judgement import ACCUMULATED, LIMIT
+from linkwork.simulation.options import Choice
 from linkwork.simulation.outputs import ENERGY, count_turns, euler_gap, fill_motions, rates
 from linkwork.simulation.passages import SINGULAR
 from linkwork.simulation.problem import MOST_TIMES, UNSEEN, Form, more_repetitions
@@ -66,6 +69,7 @@ class Plan:
     assembles: bool = False  # as `Start` says
     is_driven: bool = False  # by drivers that take all freedoms
     complete: Callable[[Array], None] = lambda values: None  # puts what follows from the other values among them
+    compile_beside: Callable[[Equations], System] = lambda e: compile_system(e, BASIC)
 
     @property
     def system(self) -> System:
@@ -127,7 +131,7 @@ def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Arr
     if plan.is_driven:
         leave((places.rank < len(plan.equations.v)) | (places.rank < places.m), "singular")
     leave(has_no_branch(places), "singular")  # of driven ones there is none any more
-    p, exact, eps = measure(plan, places)
+    p, exact, eps = measure(plan.system, plan.form.how, plan.form.header, places)
     s, n_q, n = plan.system, plan.system.n_q, plan.system.n_q + plan.system.n_v
     onto = projection.of_system(s)
     x = np.column_stack([np.zeros(len(p)), places.q, places.v, np.zeros((len(p), N_WORK))])
@@ -168,19 +172,74 @@ def stated_places(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[
 def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
     """Where motions start that are stated so, joints closed and velocities made to fit; and which do start there.
 
+    As in start.closing: in other coordinates than those of the bodies these fit the joints first, and where loops are
+    closed as triangles, all joints do.
+    """
+    chart = plan.equations.chart
+    if chart.body is None:
+        return close(plan.system, plan.form.how, given, plan.assembles)
+    is_aligned, fits = given.rate <= CLOSED * given.speed, (given.gap <= CLOSED) & (given.departure <= CLOSED)
+    good: NDArray[np.bool_] = np.asarray(fits & is_aligned & (given.reversal <= CLOSED).all(axis=1))
+    others = np.flatnonzero(~good)
+    if not len(others) or plan.equations.n_states:
+        return given, good
+    part = given.chosen(others)
+    body = beside(plan, chart.body, "bodies")
+    assert part.stated is not None
+    q, v = np.split(part.stated, [len(chart.body.q)], axis=1)
+    start, fit = close(
+        body, plan.form.how, at(body, plan, part, q, np.zeros_like(v) if plan.is_driven else v), plan.assembles
+    )
+    whole = plan.equations if chart.tree is None else chart.tree
+    system = plan.system if chart.tree is None else beside(plan, chart.tree, "tree")
+    q, v = (values_of(body.equations, own, start) for own in whole.chart.from_body)
+    found, closes = close(system, plan.form.how, at(system, plan, part, q, v), plan.assembles)
+    fit = fit & closes
+    values, q, v = part.values.copy(), found.q, found.v
+    if chart.tree is not None:
+        places = {x: k for k, x in enumerate(plan.equations.parameters)}
+        sides = np.sign(values_of(system.equations, [dyad.side for dyad in chart.dyads], found))
+        values[:, [places[dyad.sigma] for dyad in chart.dyads]] = sides
+        q = q[:, [whole.q.index(x) for x in plan.equations.q]]
+        v = v[:, [whole.v.index(x) for x in plan.equations.v]]
+    own = replace(part, values=values, p=plan.system.p_of_rows(values), q=q.copy(), v=v.copy())
+    if chart.tree is not None:
+        fit = fit & (values_of(plan.equations, [dyad.margin for dyad in chart.dyads], own) > DEAD).all(axis=1)
+        own, closes = close(plan.system, plan.form.how, own, plan.assembles)
+        fit = fit & closes
+    good[others] = fit
+    return given.replaced(others, own), good
+
+
+def beside(plan: Plan, e: Equations, name: str) -> System:
+    """The equations in other coordinates, which starts are found in, with what closes them; driven ones in W."""
+    shared = plan.mechanism.shared
+    return shared.compiled(("starts", name, plan.is_driven), lambda _: plan.compile_beside(e.symbolic))
+
+
+def at(system: System, plan: Plan, places: Places, q: Array, v: Array) -> Places:
+    """States of a system that stands beside that of the plan, of the same parameters."""
+    order = {x: k for k, x in enumerate(plan.equations.parameters)}
+    values = np.ascontiguousarray(places.values[:, [order[x] for x in system.equations.parameters]])
+    p = system.p_of_rows(values)
+    return Places(system.equations, system.functions, values, p, np.array(q), np.array(v))
+
+
+def close(system: System, how: Choice, given: Places, assembles: bool) -> tuple[Places, NDArray[np.bool_]]:
+    """The places with joints closed and velocities made to fit, and which of them are good.
+
     What fits is left as it is, to the bit. Else Newton's iteration closes the joints from where they are stated, and
     then takes velocities from those that are stated, each by the least change in the metric of the system.
     """
     fits: NDArray[np.bool_] = np.asarray((given.gap <= CLOSED) & (given.reversal <= CLOSED).all(axis=1))
     is_aligned = np.asarray(given.rate <= CLOSED * given.speed)
-    if plan.equations.chart.body is not None:  # the bodies are as they are stated, or are to be fitted first
-        return given, np.asarray(fits & is_aligned & (given.departure <= CLOSED))
     good, near = np.asarray(fits & is_aligned), (given.gap <= SMALL) & (given.reversal <= SMALL).all(axis=1)
-    moved = np.flatnonzero(near & ~good)
+    moved = np.flatnonzero(near & ~good & given.is_finite & given.is_regular)
     if not len(moved):
         return given, good
     start = given.chosen(moved)
-    p, onto, n_q, n_v = measure(plan, start)[0], projection.of_system(plan.system), start.q.shape[1], start.v.shape[1]
+    p, onto = measure(system, how, {}, start)[0], projection.of_system(system)
+    n_q, n_v = start.q.shape[1], start.v.shape[1]
 
     def project(q: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         x = np.column_stack([np.zeros(len(q)), q, start.v, np.zeros((len(q), N_WORK))])
@@ -197,11 +256,9 @@ def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
     is_near = (np.abs(q - start.q) <= REACH * start.q_scale).all(axis=1) & place.is_finite
     is_closed = (place.gap <= HALF_THE_DIGITS) & (place.reversal <= HALF_THE_DIGITS).all(axis=1)
     good[moved] = converged & aligned & is_near & is_closed
-    if not plan.assembles:
+    if not assembles:
         good[moved] &= ~has_other_velocities(start, place)
-    whole_q, whole_v = given.q.copy(), given.v.copy()
-    whole_q[moved], whole_v[moved] = q, v
-    return replace(given, q=whole_q, v=whole_v), good
+    return given.replaced(moved, place), good
 
 
 def has_other_velocities(given: Places, place: Places) -> NDArray[np.bool_]:
@@ -212,7 +269,8 @@ def has_other_velocities(given: Places, place: Places) -> NDArray[np.bool_]:
     of_model = evaluate_rows(given.functions["start"], given.values, given.values)[:, len(e.q) : len(e.q) + len(e.v)]
     as_stated = (of_model == given.v).all(axis=1)
     own = np.where(shifts, values_of(e, substitute(e.chart.start_v, turns), given), given.v)
-    stated = np.where(as_stated[:, None], own, given.v)
+    is_own = as_stated & (e.chart.body is None)
+    stated = np.where(is_own[:, None], own, given.v)
     sizes = np.abs(stated) / given.v_scale
     stated = np.where(sizes > AGREEMENT * sizes.max(axis=1, initial=0.0)[:, None], np.abs(stated), 0.0)
     changes = np.abs(place.v - given.v)
@@ -242,16 +300,16 @@ def counts(smallest: Array, eps: Array, *accuracy: float) -> NDArray[np.int64]:
     return np.array([known[pair] for pair in pairs], dtype=np.int64)
 
 
-def measure(plan: Plan, places: Places) -> tuple[Array, Array, Array]:
+def measure(s: System, how: Choice, about: Mapping[str, object], places: Places) -> tuple[Array, Array, Array]:
     """p with the scales, rank and eps of each place, the same with the least eps, and eps; see `measure_at`."""
-    s, how, rank = plan.system, plan.form.how, places.rank
-    fragile = FRAGILE_LOOPS * places.smallest**2 if plan.equations.chart.kind == "joint" else 0.0
+    rank = places.rank
+    fragile = FRAGILE_LOOPS * places.smallest**2 if s.equations.chart.kind == "joint" else 0.0
     eps = np.where(places.depend_only_here, np.maximum(EPS_FRAGILE, fragile), EPS)
     inertia = places.diagonal * places.v_scale**2
     is_light = inertia.min(axis=1, initial=np.inf) < LIGHT * inertia.max(axis=1, initial=0.0)
     most = np.where(is_light & (inertia.size > 0), MOST_OF_LIGHT, MOST_REPETITIONS)
     header: dict[str, object] = {
-        **plan.form.header,
+        **about,
         "repetitions": counts(places.smallest, eps) + more_repetitions(s),
         "most_repetitions": np.where(places.depend_only_here, 0, most),
     }
