@@ -348,6 +348,17 @@ def test_what_scatters_a_stroke_most_is_told(tmp_path: Path, linkwork: Answer) -
     assert "% by l1" in linkwork(*command)
 
 
+def test_points_at_which_a_formula_has_no_number_are_counted(tmp_path: Path, linkwork: Answer) -> None:
+    """The root of y - 1 where a ball falls below one metre, and the time of a floor that it does not reach."""
+    (tmp_path / "ball.yaml").write_text(BALL)
+    takes = "--take", "final(sqrt(ball.y - 1))", "--take", "time(floor)"
+    given = "sweep", tmp_path / "ball.yaml", "--vary", "h=1.2,2,3,4", "--t-end", "0.45s", *takes
+    found = linkwork.data(*given)["take"]
+    assert found["final(sqrt(ball.y - 1))"]["missing"] == 2  # it falls 1.0125 m
+    assert found["time(floor)"] == {"missing": 4}
+    assert "no number at 2 points" in linkwork(*given)
+
+
 STUDY = """
 study: 1
 model: ball.yaml

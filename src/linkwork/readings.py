@@ -168,7 +168,9 @@ class Readings(Mapping[str, Array]):
                 self.quantity(text)
             raise UsageError(f"'{text}': {error.reason}", error.code) from None
         used = [str(x.value) for x in ordered([formula]) if x.op == "symbol"]
-        (found,) = evaluate([formula], {known[name]: self.quantity(name).values for name in used}, numpy_arithmetic())
+        values = {known[name]: self.quantity(name).values for name in used}
+        with np.errstate(all="ignore"):  # where a formula has no number, that is none
+            (found,) = evaluate([formula], values, numpy_arithmetic())
         return np.broadcast_to(np.asarray(found, dtype=float), np.broadcast_shapes(np.shape(found), self["t"].shape))
 
     def _peak(self, name: str, values: Array, k: Any) -> Peak:

@@ -105,7 +105,8 @@ class Start:
     def split(self, mechanism: Mechanism) -> tuple[dict[str, float], dict[str, float]]:
         """The values by names of coordinates: positions, and velocities."""
         check_values("start", self.values or {})
-        known, q, v = coordinates_of(mechanism), dict[str, float](), dict[str, float]()
+        known = coordinates_of(mechanism) if self.values else {}
+        q, v = dict[str, float](), dict[str, float]()
         for name, x in (self.values or {}).items():
             check_choice("coordinate", name, known)
             level, own = known[name]

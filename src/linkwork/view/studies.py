@@ -126,8 +126,10 @@ def summarize(study: xarray.Dataset) -> dict[str, Any]:
     for take in taken_of(study):
         values = study[take].values.ravel()
         known = values[np.isfinite(values)]
+        missing = int(np.count_nonzero(study["status"].values.ravel() == "finished")) - len(known)
+        data["take"][take] = {"missing": missing} if missing else {}
         if len(known):
-            data["take"][take] = {
+            data["take"][take] |= {
                 "unit": study[take].attrs.get("units", ""),
                 "mean": float(known.mean()),
                 "deviation": float(known.std()),
@@ -155,6 +157,10 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("points", f"{data['points']}: " + ", ".join(f"{n} {what}" for what, n in data["status"].items()))]
     lines += [(f"  {n}", f"[{reason}]") for reason, n in data["reasons"].items()]
     for take, found in data["take"].items():
+        if "missing" in found:
+            lines.append((take, f"no number at {found['missing']} points that finished"))
+        if "mean" not in found:
+            continue
         unit = f" {found['unit']}" if found["unit"] else ""
         lines.append((take, f"mean {found['mean']:.6g}{unit}, standard deviation {found['deviation']:.3g}{unit}"))
         if "range" in found:
