@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import ARGUMENTS, CHROMIUM, Tab
 from numpy.typing import NDArray
 
 import linkwork
@@ -28,33 +28,18 @@ from linkwork.view.page import BUNDLE, built, write
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.skipif(not built(), reason="the viewer is not built: make viewer"),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium"),
 ]
-# Drawing without a graphics card.
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 HOSTILE = "</script><img src=x onerror=hacked=1><!--"
 
 
-class Shown:
+class Shown(Tab):
     """A page in the browser, with all that it said and asked for."""
 
     def __init__(self, tab: Any, file: Path) -> None:
-        self.tab = tab
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        tab.on("console", lambda message: self.said.append(message.text) if message.type == "error" else None)
-        tab.on("pageerror", lambda error: self.said.append(str(error)))
-        tab.on("request", lambda request: self.asked.append(request.url))
-        tab.goto(file.as_uri())
-        tab.wait_for_selector(".stage canvas")
-        self.settle()
-
-    def settle(self) -> None:
-        """Wait until what was asked for is drawn."""
-        self.tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        super().__init__(tab, file.as_uri(), ".stage canvas")
 
     def do(self, script: str) -> Any:
         found = self.tab.evaluate(f"(() => {{ const v = window.linkwork; return {script}; }})()")

@@ -1,5 +1,8 @@
 // What Python puts into the page: results with their scenes, drawings, poses and quantities.
 
+import type { Anchors } from "./anchors";
+import type { LiveData } from "./engine";
+
 export type Vec = [number, number, number];
 export type Spot = [number, number];
 
@@ -65,7 +68,7 @@ export interface Style {
   opacity: number;
 }
 
-interface ResultData {
+export interface ResultData {
   name: string;
   label: string;
   facts: string[];
@@ -88,6 +91,8 @@ export interface Page {
   colors: string[];
   styles: Record<string, Style>;
   results: ResultData[];
+  live?: LiveData; // of a page that computes
+  anchors?: Anchors | null;
 }
 
 /** How a unit is shown: its text and the factor of numbers. */
@@ -129,7 +134,7 @@ function decoded(data: ResultData): Rows {
 export class Result {
   readonly quantities = new Map<string, Quantity>();
   readonly bodies: Map<string, number>;
-  readonly others: Rows[] = []; // motions shown in grey behind this one
+  readonly others: Result[] = []; // motions shown in grey behind this one
   private last = 0;
 
   constructor(
@@ -156,9 +161,9 @@ export class Result {
     return this.rows;
   }
 
-  /** A column of other rows of this mechanism. */
-  column(name: string, rows: Rows): Float64Array | undefined {
-    return rows.columns[this.data.quantities.findIndex((quantity) => quantity.name === name)];
+  /** The same motion, which stays as it is when this one takes other rows and its mechanism another shape. */
+  copy(): Result {
+    return new Result({ ...this.data, scene: structuredClone(this.data.scene) }, this.rows);
   }
 
   get t(): Float64Array {

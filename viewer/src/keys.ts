@@ -43,7 +43,7 @@ export function keyList(app: HTMLElement): HTMLDialogElement {
 export function listenForKeys(help: HTMLDialogElement, act: (key: string, shift: boolean) => (() => void) | undefined): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-    if (event.target instanceof Element && event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea")) return;
+    if (event.target instanceof Element && event.target.matches("input:not([type=range]):not([type=checkbox]), .knob input, select, textarea")) return;
     const found = act(event.key, event.shiftKey);
     if (!found) return;
     event.preventDefault();

@@ -3,20 +3,35 @@
 import "./style.css";
 import type { Page } from "./data";
 import { element } from "./dom";
+import { Live } from "./live";
 import { Viewer } from "./viewer";
 
 declare global {
   interface Window {
     linkwork?: Viewer; // for scripts and tests
+    live?: Live;
   }
 }
 
 const app = document.getElementById("app") as HTMLElement;
-try {
+
+async function begin(): Promise<void> {
   const page = JSON.parse(document.getElementById("data")?.textContent ?? "") as Page;
+  if (page.live) {
+    try {
+      window.live = await Live.begin(page, page.live, app);
+      window.linkwork = window.live.viewer;
+      return;
+    } catch (error) {
+      app.replaceChildren(); // it replays what it holds
+      page.results[0].facts.push(`cannot compute here: ${error instanceof Error ? error.message : error}`);
+    }
+  }
   window.linkwork = new Viewer(page, app);
-} catch (error) {
+}
+
+begin().catch((error) => {
   app.replaceChildren();
   element("p", "failed", app).textContent = `The motion cannot be shown: ${error instanceof Error ? error.message : error}`;
   throw error;
-}
+});

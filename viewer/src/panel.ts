@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type Result, type Rows, shown } from "./data";
+import { type Result, shown } from "./data";
 import { element } from "./dom";
 import { largest, limits, spread, type Values } from "./range";
 import { cssColor } from "./theme";
@@ -19,7 +19,7 @@ export interface Curve {
   result: Result;
   read(): Values;
   /** The same of another motion of this mechanism. */
-  of(rows: Rows): Values;
+  of(other: Result): Values;
 }
 
 export interface Over {
@@ -132,9 +132,9 @@ export class Panel {
     };
     this.curves.forEach((curve, k) => {
       if (!u.series[k + 1].show) return;
-      for (const rows of curve.result.others) {
-        const x = over ? Array.from(curve.result.column(over.name, rows) ?? [], (value) => over.factor * value) : rows.t;
-        line(x, curve.of(rows), cssColor("other"), 1.3);
+      for (const other of curve.result.others) {
+        const x = over ? Array.from(other.quantities.get(over.name)?.values ?? [], (value) => over.factor * value) : other.t;
+        line(x, curve.of(other), cssColor("other"), 1.3);
       }
     });
     if (over) this.curves.forEach(({ color, dash }, k) => u.series[k + 1].show && line(this.xs[k], this.values[k], color, 1.6, dash));

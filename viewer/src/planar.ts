@@ -20,7 +20,8 @@ export class PlanarStage extends Stage {
   private readonly graph = new Graph();
   private readonly texture: PoseTexture;
   private readonly material: RawShaderMaterial;
-  private readonly centres: Drawn;
+  private readonly fixed: [Batch, Batch, Batch] = [new Batch(), new Batch(), new Batch()]; // behind, before, mass centres
+  private readonly fixedMeshes: Drawn[];
   private readonly grid = new Batch();
   private readonly gridMesh: Drawn;
   private readonly moving = new Batch();
@@ -28,11 +29,12 @@ export class PlanarStage extends Stage {
   private readonly arrows = new Batch();
   private readonly arrowMesh: Drawn;
   private paths: { mesh: Drawn; whole: Drawn }[] = [];
+  private readonly others: Drawn[] = []; // paths of other motions
   private readonly uprights: { body: number; at: Spot }[] = [];
   private readonly scale: HTMLElement;
   private readonly poleNames: HTMLElement[] = [];
-  private readonly speed = this.usualSpeed();
-  private readonly load = this.usualLoad();
+  private speed = this.usualSpeed();
+  private load = this.usualLoad();
   private metres = 1; // per pixel
   private middle: Spot = [0, 0];
 
@@ -45,11 +47,29 @@ export class PlanarStage extends Stage {
     }
     this.texture = new PoseTexture(bodies + this.uprights.length);
     this.material = ribbonMaterial(this.texture);
-    const [back, front, centres] = [new Batch(), new Batch(), new Batch()];
-    let upright = bodies;
+    this.fixedMeshes = this.fixed.map((batch, k) => batch.mesh(this.material, [2, 4, 5][k]));
+    this.reshape();
+    this.gridMesh = this.grid.mesh(this.material, 0);
+    this.movingMesh = this.moving.mesh(this.material, 3);
+    this.arrowMesh = this.arrows.mesh(this.material, 6);
+    this.graph.add(this.gridMesh, this.movingMesh, ...this.fixedMeshes, this.arrowMesh);
+    this.scale = document.createElement("div");
+    this.scale.className = "scale";
+    host.append(this.scale);
+    this.showGravity();
+    this.pathsChanged();
+    this.theme();
+    this.listen();
+  }
+
+  /** All that is fixed in bodies, as the drawing is now. */
+  reshape(): void {
+    const { drawing, scene } = this.result.data;
+    for (const batch of this.fixed) batch.clear();
+    let upright = scene.bodies.length;
     for (const outline of drawing.outlines) {
-      const style = page.styles[outline.role];
-      const batch = outline.role === "centre" ? centres : style.order <= BACK ? back : front;
+      const style = this.page.styles[outline.role];
+      const batch = this.fixed[outline.role === "centre" ? 2 : style.order <= BACK ? 0 : 1];
       const body = outline.upright ? upright++ : outline.body;
       for (const line of outline.lines) {
         if (outline.closed && style.fill) batch.fill(line, body, this.slot(style.fill, outline.body), style.opacity);
@@ -59,19 +79,14 @@ export class PlanarStage extends Stage {
         }
       }
     }
-    this.gridMesh = this.grid.mesh(this.material, 0);
-    this.movingMesh = this.moving.mesh(this.material, 3);
-    this.arrowMesh = this.arrows.mesh(this.material, 6);
-    this.centres = centres.mesh(this.material, 5);
-    this.graph.add(this.gridMesh, back.mesh(this.material, 2), this.movingMesh, front.mesh(this.material, 4));
-    this.graph.add(this.centres, this.arrowMesh);
-    this.scale = document.createElement("div");
-    this.scale.className = "scale";
-    host.append(this.scale);
-    this.showGravity();
+    this.fixed.forEach((batch, k) => batch.refresh(this.fixedMeshes[k]));
+    this.changed();
+  }
+
+  renew(): void {
+    this.speed = this.usualSpeed();
+    this.load = this.usualLoad();
     this.pathsChanged();
-    this.theme();
-    this.listen();
   }
 
   private slot(color: string, body: number): number {
@@ -152,6 +167,10 @@ export class PlanarStage extends Stage {
     ];
   }
 
+  placeAt(x: number, y: number): Vec {
+    return [...this.world(x, y), 0];
+  }
+
   private world(x: number, y: number): Spot {
     return [
       this.middle[0] + (x - this.width / 2) * this.metres,
@@ -179,15 +198,24 @@ export class PlanarStage extends Stage {
       whole.geometry.dispose();
     }
     this.paths = [];
-    const { t } = this.result;
-    const poses = new Float32Array(this.poses.length);
+    for (const mesh of this.others.splice(0)) {
+      this.graph.remove(mesh);
+      mesh.geometry.dispose();
+    }
     for (const spot of this.spots) {
       if (!this.shown.paths.has(spot.name)) continue;
-      const line: Spot[] = [];
-      for (let k = 0; k < t.length; k++) {
-        this.result.pose(t[k], poses);
-        const at = place(poses, spot.body, spot.s, [0, 0, 0]);
-        line.push([at[0], at[1]]);
+      const lineOf = (result: Result) => {
+        const flat: Spot[] = [];
+        this.path(result, spot, ([x, y]) => flat.push([x, y]));
+        return flat;
+      };
+      const line = lineOf(this.result);
+      for (const other of this.result.others) {
+        const pale = new Batch();
+        pale.stroke(lineOf(other), false, -1, 0, SLOTS.indexOf("trace"), 0.4);
+        const mesh = pale.mesh(this.material, 1);
+        this.graph.add(mesh);
+        this.others.push(mesh);
       }
       const slot = this.slot("body", spot.body);
       const [faint, strong] = [new Batch(), new Batch()];
@@ -225,7 +253,7 @@ export class PlanarStage extends Stage {
     const row = this.result.row(this.time);
     for (const { mesh } of this.paths) mesh.geometry.setDrawRange(0, 6 * row);
     this.gridMesh.visible = this.shown.grid;
-    this.centres.visible = this.shown.centres;
+    this.fixedMeshes[2].visible = this.shown.centres;
     this.renderer.render(this.graph, this.camera);
   }
 
@@ -260,6 +288,10 @@ export class PlanarStage extends Stage {
     batch.clear();
     const [width, head] = [2.6 * this.metres, 11 * this.metres];
     const at: Vec = [0, 0, 0];
+    if (this.hand) {
+      const [x, y] = place(this.poses, this.hand.body, this.hand.s, at);
+      this.arrows.arrow(x, y, this.hand.to[0] - x, this.hand.to[1] - y, width, head, SLOTS.indexOf("drive"));
+    }
     if (this.shown.velocities) {
       const factor = (ARROW * this.extent) / this.speed;
       for (const spot of this.spots) {

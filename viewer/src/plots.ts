@@ -1,7 +1,7 @@
 // Time plots beside the stage, with a line at the time the stage shows.
 
 import { choose } from "./choice";
-import { type Page, type Quantity, type Result, type Rows, shownUnit } from "./data";
+import { type Page, type Quantity, type Result, shownUnit } from "./data";
 import { button, element } from "./dom";
 import { type Curve, type Over, Panel } from "./panel";
 import { adapted } from "./theme";
@@ -185,7 +185,7 @@ export class Plots {
         const unit = log ? ` [${quantity.unit}]` : "";
         const label = (this.results.length > 1 ? `${name} · ${result.data.label}` : name) + unit;
         const dash = this.results.length > 1 ? DASHES[r % DASHES.length] : k >= 8 ? DASHES[1] : undefined;
-        const of = (rows: Rows) => scaled(result.column(name, rows) ?? new Float64Array());
+        const of = (other: Result) => scaled(other.quantities.get(name)?.values ?? new Float64Array());
         return [{ label, color: this.color(k), dash, result, read: () => scaled(quantity.values), of }];
       }),
     );

@@ -4,6 +4,7 @@ import {
   BoxGeometry,
   BufferAttribute,
   BufferGeometry,
+  Color,
   Curve,
   CylinderGeometry,
   DirectionalLight,
@@ -33,7 +34,7 @@ import { element } from "./dom";
 import { SLOTS } from "./ribbons";
 import { metres, nice } from "./scale";
 import { type Shown, Stage } from "./stage";
-import { palette } from "./theme";
+import { cssColor, palette } from "./theme";
 
 const Y = new Vector3(0, 1, 0);
 const COILS = 7;
@@ -96,8 +97,8 @@ export class SpatialStage extends Stage {
   private readonly pieces: Piece[] = [];
   private readonly paths = new Group();
   private readonly arrows = new Arrows();
-  private readonly speed = this.usualSpeed();
-  private readonly load = this.usualLoad();
+  private speed = this.usualSpeed();
+  private load = this.usualLoad();
   private readonly floor: GridHelper;
   private readonly cell: HTMLElement;
   private readonly compass: Compass;
@@ -133,18 +134,43 @@ export class SpatialStage extends Stage {
       this.bodies.push(group);
       this.graph.add(group);
     });
+    this.reshape();
+    this.theme();
+    this.pathsChanged();
+  }
+
+  /** All rods, solids and what stretches, as the drawing is now. */
+  reshape(): void {
+    const { drawing } = this.result.data;
+    for (const mesh of [...this.bodies.flatMap(({ children }) => children as Mesh[]), ...this.pieces.map(({ mesh }) => mesh)]) {
+      mesh.geometry.dispose();
+    }
+    for (const group of this.bodies) group.clear();
+    for (const { mesh } of this.pieces.splice(0)) this.graph.remove(mesh);
     for (const stretch of drawing.stretches) {
       if (stretch.role === "limb") this.rod(stretch.bodies[0], stretch.points[0], stretch.points[1], drawing.unit);
       else stretch.lines.forEach((_, k) => this.stretch(stretch, k));
     }
     for (const solid of drawing.solids) this.solid(solid);
-    scene.bodies.forEach((_, k) => {
-      if (k === 0 || this.bodies[k].children.length) return;
+    this.bodies.forEach((group, k) => {
+      if (k === 0 || group.children.length) return;
       const side = 4 * drawing.unit;
-      this.bodies[k].add(new Mesh(new BoxGeometry(side, side, side), this.materials[k]));
+      group.add(new Mesh(new BoxGeometry(side, side, side), this.materials[k]));
     });
-    this.theme();
+    this.changed();
+  }
+
+  renew(): void {
+    this.speed = this.usualSpeed();
+    this.load = this.usualLoad();
     this.pathsChanged();
+  }
+
+  /** On the plane through a place that the eye looks at from the front. */
+  placeAt(x: number, y: number, as: Vec): Vec {
+    const depth = new Vector3(...as).project(this.camera).z;
+    const found = new Vector3((2 * x) / this.width - 1, 1 - (2 * y) / this.height, depth).unproject(this.camera);
+    return [found.x, found.y, found.z];
   }
 
   private get extent(): number {
@@ -273,18 +299,16 @@ export class SpatialStage extends Stage {
       path.material.dispose();
     }
     this.paths.clear();
-    const poses = new Float32Array(this.poses.length);
     const colors = palette(this.result.data.colors);
     for (const spot of this.spots) {
       if (!this.shown.paths.has(spot.name)) continue;
-      const line = new Float32Array(3 * this.result.t.length);
-      this.result.t.forEach((t, k) => {
-        this.result.pose(t, poses);
-        line.set(place(poses, spot.body, spot.s, this.here), 3 * k);
-      });
-      const geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(line, 3));
-      const color = colors[SLOTS.length + ((spot.body - 1) % 8)];
-      this.paths.add(new Line(geometry, new LineBasicMaterial({ color })));
+      for (const result of [...this.result.others, this.result]) {
+        const line: number[] = [];
+        this.path(result, spot, (at) => line.push(...at));
+        const geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(line, 3));
+        const color = result === this.result ? colors[SLOTS.length + ((spot.body - 1) % 8)] : new Color(cssColor("other"));
+        this.paths.add(new Line(geometry, new LineBasicMaterial({ color })));
+      }
     }
     this.changed();
   }
@@ -317,13 +341,18 @@ export class SpatialStage extends Stage {
   private drawArrows(): void {
     this.arrows.hide();
     const { velocities, reactions, applied } = this.shown;
-    if (!(velocities || reactions || applied)) return;
+    if (!(velocities || reactions || applied || this.hand)) return;
     const colors = palette(this.result.data.colors);
     const { unit } = this.result.data.drawing;
     const add = (at: Vec, v: Vec, usual: number, slot: string) => {
       const length = Math.min((0.2 * Math.hypot(...v)) / usual, 0.5) * this.extent;
       this.arrows.arrow(at, v, length, 0.35 * unit, colors[SLOTS.indexOf(slot)]);
     };
+    if (this.hand) {
+      const from = place(this.poses, this.hand.body, this.hand.s, [0, 0, 0]);
+      const way = this.hand.to.map((x, k) => x - from[k]) as Vec;
+      this.arrows.arrow(from, way, Math.hypot(...way), 0.35 * unit, colors[SLOTS.indexOf("drive")]);
+    }
     if (velocities) {
       for (const { body, centre } of this.spots) {
         if (!centre) continue;

@@ -32,6 +32,7 @@ export interface Told {
 }
 
 export const LABELS = 26; // with more joints, names are not shown at first
+const LOOKS = 60; // at a motion, to see how far it reaches
 const NEAR = 13; // pixels within which a point is meant
 
 export abstract class Stage {
@@ -68,6 +69,17 @@ export abstract class Stage {
     this.makeLabels();
   }
 
+  /** The joint that cannot be closed. */
+  trouble = "";
+  /** What is pulled, and where to. */
+  hand: { body: number; s: Vec; to: Vec } | undefined;
+
+  /** The drawing as it is now. */
+  abstract reshape(): void;
+  /** The motion as it is now. */
+  abstract renew(): void;
+  /** The place under a pixel, in space as far away as another place. */
+  abstract placeAt(x: number, y: number, as: Vec): Vec;
   abstract project(at: Vec): [number, number];
   /** What the whole motion needs: metres per pixel, or the distance of the eye. */
   abstract get needed(): number;
@@ -186,6 +198,25 @@ export abstract class Stage {
     return 1.3 * Math.max(3 * this.result.data.drawing.unit, ...moving.map((spot) => distance(this.at(spot), middle)));
   }
 
+  /** The box of all points over the motion, with room for what is drawn about them. */
+  bounds(): [Vec, Vec] {
+    const { start, end } = this.result;
+    const poses = new Float32Array(this.poses.length);
+    const [low, high]: [Vec, Vec] = [[1, 1, 1].map(() => Number.POSITIVE_INFINITY) as Vec, [-1, -1, -1].map(() => Number.NEGATIVE_INFINITY) as Vec];
+    for (let k = 0; k <= LOOKS; k++) {
+      this.result.pose(start + (k / LOOKS) * (end - start), poses);
+      for (const { body, s } of this.spots) {
+        place(poses, body, s, this.here);
+        for (let c = 0; c < 3; c++) {
+          low[c] = Math.min(low[c], this.here[c]);
+          high[c] = Math.max(high[c], this.here[c]);
+        }
+      }
+    }
+    const room = 3.2 * this.result.data.drawing.unit;
+    return [low.map((x) => x - room) as Vec, high.map((x) => x + room) as Vec];
+  }
+
   /** How far the middle goes over the motion, in sizes of the mechanism. */
   get travel(): number {
     const { start, end } = this.result;
@@ -203,12 +234,59 @@ export abstract class Stage {
     this.time = time;
     this.result.pose(time, this.poses);
     if (this.shown.follow) this.shift(this.centre(this.poses).map((x, k) => x - before[k]) as Vec);
+    this.drawNow();
+  }
+
+  private drawNow(): void {
     this.draw();
-    this.layer.hidden = !this.shown.names;
-    if (!this.shown.names) return;
+    this.layer.hidden = !this.shown.names && !this.trouble;
+    if (this.layer.hidden) return;
     for (const { element, spot } of this.labels) {
+      element.classList.toggle("trouble", spot.joints.some(({ name }) => name === this.trouble));
       const [x, y] = this.project(place(this.poses, spot.body, spot.s, this.here));
       element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    }
+  }
+
+  /** Draw this pose, whatever the time. */
+  pose(poses: Float32Array): void {
+    this.poses.set(poses);
+    this.drawNow();
+  }
+
+  /** A place of a body that is seen at a place in space. */
+  local(body: number, at: Vec): Vec {
+    const o = 7 * body;
+    const turned = Float32Array.from([0, 0, 0, this.poses[o + 3], -this.poses[o + 4], -this.poses[o + 5], -this.poses[o + 6]]);
+    return place(turned, 0, [at[0] - this.poses[o], at[1] - this.poses[o + 1], at[2] - this.poses[o + 2]], [0, 0, 0]);
+  }
+
+  placeIn(poses: Float32Array, body: number, s: Vec): Vec {
+    return place(poses, body, s, [0, 0, 0]);
+  }
+
+  /** Where a point of a body is in the pose that is drawn. */
+  placeOf(body: number, s: Vec): Vec {
+    return place(this.poses, body, s, [0, 0, 0]);
+  }
+
+  get unit(): number {
+    return this.result.data.drawing.unit;
+  }
+
+  /** The body under a pixel, below 1 if there is none. */
+  under(x: number, y: number): number {
+    return this.bodyAt(x, y);
+  }
+
+  /** The path of a point over a motion, place by place. */
+  protected path(result: Result, spot: Spotted, put: (at: Vec) => void): void {
+    const poses = new Float32Array(this.poses.length);
+    const body = result.data.scene.bodies[spot.body];
+    const s = spot.centre ? spot.s : (body.points[spot.name.slice(body.name.length + 1)] ?? spot.s);
+    for (const t of result.t) {
+      result.pose(t, poses);
+      put(place(poses, spot.body, s, this.here));
     }
   }
 

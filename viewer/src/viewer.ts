@@ -2,7 +2,7 @@
 
 import { Clock } from "./clock";
 import { Controls, type Happening } from "./controls";
-import { type Page, Result } from "./data";
+import { type Page, Result, type Rows } from "./data";
 import { button, element, signed } from "./dom";
 import { keyList, listenForKeys } from "./keys";
 import { PlanarStage } from "./planar";
@@ -34,14 +34,17 @@ export class Viewer {
   private readonly tip: Tooltip;
   private readonly polygons: Polygons[] = [];
   private readonly tick: (traced: Set<string>) => void;
+  /** What is done before each picture, given how many milliseconds have passed. */
+  beforePicture: ((passed: number) => void) | undefined;
   private last = 0;
   private due = false;
 
   constructor(
     readonly page: Page,
     app: HTMLElement,
+    rows?: Rows, // of the first result, if the page holds none of them
   ) {
-    this.results = page.results.map((data) => new Result(data));
+    this.results = page.results.map((data, k) => (k === 0 && rows ? new Result(data, rows) : new Result(data)));
     const { results } = this;
     const { joints, space, forces } = results[0].data.scene;
     this.clock = new Clock(Math.min(...results.map(({ start }) => start)), Math.max(...results.map(({ end }) => end)));
@@ -185,7 +188,21 @@ export class Viewer {
     for (const stage of this.stages) stage.fit(needed);
   }
 
-  private trace(name: string): void {
+  /** Another motion of the first mechanism: its rows, its events and what is said of it. */
+  take(rows: Rows, events: [string, number][], facts: string[], plots: boolean): void {
+    const [result] = this.results;
+    result.take(rows);
+    result.data.events = events;
+    this.clock.end = result.end;
+    this.clock.set(this.clock.time);
+    this.controls.mark(this.happenings(), (t) => this.go(t));
+    this.tellFacts(facts);
+    for (const stage of this.stages) stage.renew();
+    if (plots) this.plots.renew();
+    this.request();
+  }
+
+  trace(name: string): void {
     if (!this.shown.paths.delete(name)) this.shown.paths.add(name);
     for (const stage of this.stages) stage.pathsChanged();
     this.refresh();
@@ -286,8 +303,10 @@ export class Viewer {
     this.due = true;
     requestAnimationFrame((now) => {
       this.due = false;
-      this.clock.pass(now - this.last);
+      const passed = now - this.last;
+      this.clock.pass(passed);
       this.last = now;
+      this.beforePicture?.(passed);
       this.update();
       if (this.clock.playing) this.request();
     });

@@ -24,6 +24,7 @@ from linkwork.files import write_text
 from linkwork.readings import InUnits
 from linkwork.trajectory import Trajectory, plain
 from linkwork.units import choose_units
+from linkwork.view.anchors import anchors
 from linkwork.view.drawing import STYLES, picture_of
 from linkwork.view.picture import color
 from linkwork.view.plot import COLORS
@@ -106,6 +107,7 @@ def page(motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Progra
         "results": [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)],
     }
     if live is not None:
+        data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
     text = json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     head, tail = BUNDLE.read_text(encoding="utf-8").split(PLACE)

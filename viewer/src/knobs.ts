@@ -1,0 +1,110 @@
+// Sliders with fields of numbers for values that can be changed.
+
+import { type Page, shown, shownUnit } from "./data";
+import { button, element } from "./dom";
+import type { Parameter } from "./engine";
+
+const KINDS: [Parameter["kind"][], string][] = [
+  [["parameter"], "Parameters"],
+  [["position", "velocity"], "Start"],
+  [["number"], "Other numbers"],
+];
+const FEW = 8; // of a kind: they are open at first
+
+export interface Changed {
+  /** A hand begins to move a slider, or has typed a number. */
+  begin(): void;
+  set(name: string, value: number): void;
+  end(): void;
+}
+
+interface Knob {
+  parameter: Parameter;
+  slider: HTMLInputElement;
+  field: HTMLInputElement;
+  unit: HTMLElement;
+  row: HTMLElement;
+}
+
+export class Knobs {
+  private readonly knobs: Knob[] = [];
+
+  constructor(
+    host: HTMLElement,
+    parameters: Parameter[],
+    private readonly page: Page,
+    private readonly value: (name: string) => number,
+    private readonly changed: Changed,
+  ) {
+    let open = true; // the first group that there is, if it is small
+    for (const [kinds, label] of KINDS) {
+      const own = parameters.filter(({ kind }) => kinds.includes(kind));
+      if (!own.length) continue;
+      const group = element("details", "group", host);
+      group.open = open && own.length <= FEW;
+      open = false;
+      element("summary", "", group).textContent = `${label} (${own.length})`;
+      for (const parameter of own) this.add(group, parameter);
+    }
+    this.show();
+  }
+
+  private add(host: HTMLElement, parameter: Parameter): void {
+    const { name, low, high } = parameter;
+    const row = element("div", "knob", host);
+    const label = element("span", "", row);
+    label.textContent = name;
+    label.title = name;
+    const slider = element("input", "", row);
+    Object.assign(slider, { type: "range", min: String(low), max: String(high), step: "any" });
+    slider.setAttribute("aria-label", name);
+    const field = element("input", "", row);
+    Object.assign(field, { type: "text", inputMode: "decimal", spellcheck: false });
+    field.setAttribute("aria-label", `${name}, number`);
+    const unit = element("small", "", row);
+    const back = button("↺", `${name} as it was`, row, () => {
+      this.changed.begin();
+      this.changed.set(name, parameter.value);
+      this.changed.end();
+    });
+    back.className = "back";
+    slider.addEventListener("pointerdown", () => this.changed.begin());
+    slider.addEventListener("keydown", () => this.changed.begin());
+    slider.addEventListener("input", () => this.changed.set(name, Number(slider.value)));
+    slider.addEventListener("change", () => this.changed.end());
+    field.addEventListener("change", () => {
+      const given = Number(field.value.replace(",", "."));
+      field.setAttribute("aria-invalid", String(!field.value.trim() || !Number.isFinite(given)));
+      if (!field.value.trim() || !Number.isFinite(given)) return;
+      this.changed.begin();
+      this.changed.set(name, given / this.factor(parameter));
+      this.changed.end();
+    });
+    this.knobs.push({ parameter, slider, field, unit, row });
+  }
+
+  private factor({ unit }: Parameter): number {
+    return shownUnit(this.page, unit)[1];
+  }
+
+  /** All as values are now; a number that is being typed is left alone. */
+  show(): void {
+    for (const { parameter, slider, field, unit, row } of this.knobs) {
+      const value = this.value(parameter.name);
+      // a value beyond its range widens it
+      if (value < Number(slider.min)) slider.min = String(value);
+      if (value > Number(slider.max)) slider.max = String(value);
+      slider.value = String(value);
+      if (document.activeElement !== field) field.value = digits(this.factor(parameter) * value);
+      unit.textContent = shownUnit(this.page, parameter.unit)[0];
+      row.classList.toggle("moved", value !== parameter.value);
+    }
+  }
+}
+
+/** As few digits as tell the value apart at a glance. */
+export function digits(value: number): string {
+  if (value === 0) return "0";
+  const text = shown(value);
+  return text.includes("e") ? text.replace(/\.?0+e/, "e") : String(Number(text));
+}
