@@ -49,7 +49,7 @@ class Most(NamedTuple):
 
 MOST_ROWS = 4000
 MOST = Most(MOST_ROWS, 1_500_000)  # 16 MB
-MOST_BESIDE_PROGRAM = Most(300, 12_000)  # 0.1 MB: the program computes it again, and all of it
+MOST_BESIDE_PROGRAM = Most(150, 5_000)  # 0.04 MB: the program computes it again, and all of it
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
 KINDS = (
