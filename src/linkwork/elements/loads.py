@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -120,7 +121,7 @@ class JointForce(Force):
         yield from find_no_freedom(self.joint, getattr(self, "freedom", "angle"))
 
 
-class Spring(Force):
+class Spring(Force, ABC):
     """Spring, damper and actuator along what `stretch` measures.
 
     tension f = stiffness stretch + damping rate + actuator (+ law),    the law of the length or angle and of the rate
@@ -132,9 +133,9 @@ class Spring(Force):
     law: Expr
     kind: ClassVar[Kind] = "angle"  # what is measured
 
+    @abstractmethod
     def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:
         """Return what is measured, its distance from the relaxed value, and its rate."""
-        raise NotImplementedError
 
     def active(self, *frames: Any) -> Expr:
         """Return the part of the tension that is neither spring nor damper."""

@@ -7,6 +7,7 @@ force that body i exerts along the direction that they are named by.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -55,7 +56,7 @@ class Skate(PointPair):
             yield ModelError("the axis has length zero", "zero-axis", path="axis_j", suggestion="write [1, 0]")
 
 
-class TouchingPair(AxialPair):
+class TouchingPair(AxialPair, ABC):
     """Body j touches the plane of body i through s_i, with the normal `axis`, at a place that `reach` says.
 
     Psi = n . (P - P_i),    P = r_j + reach
@@ -63,9 +64,9 @@ class TouchingPair(AxialPair):
 
     rows: ClassVar[dict[str, Kind]] = {"normal": "length"}
 
+    @abstractmethod
     def reach(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
         """Return the vector from the mass centre of body j to the place where it touches."""
-        raise NotImplementedError
 
     def touch(self, i: SpatialFrame, j: SpatialFrame) -> Vector:
         return j.r + self.reach(i, j)
