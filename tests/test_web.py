@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import linkwork
 from linkwork.cli import answer
-from linkwork.errors import UsageError
+from linkwork.errors import NumericalStop, UsageError
 from linkwork.linalg.vectors import copy
 from linkwork.mechanisms import shipped
 from linkwork.native import machine, wasm
@@ -215,6 +215,32 @@ def test_a_motion_that_turns_stiff_goes_on_by_the_other_method(tmp_path: Path) -
     found = engine(model, tmp_path, "engine.run(); found = engine.run();")
     assert found["steps"] == motion.info.steps
     compare(motion, found, 1e-5)
+
+
+def test_a_crank_turns_by_hand_both_ways_until_it_locks(tmp_path: Path) -> None:
+    """With a crank too long for a full turn: as far as `kinematics` goes, and back by the same positions."""
+    script = """
+engine.set("L1", 3);
+const play = engine.play();
+const angle = () => [play.t, play.value("crank.phi"), play.value("follower.phi"), play.value("follower.omega")];
+const ways = [angle()];
+while (!play.turn(0.01)) ways.push(angle());
+const lock = play.turn(0.01);
+const back = [];
+for (const [t] of ways.slice().reverse()) { play.turn(t - play.t); back.push(angle()); }
+found = { ways, back, lock };
+"""
+    model = linkwork.load("four_bar_film_strip")
+    found = engine(model, tmp_path, script, driven=True)
+    with pytest.raises(NumericalStop) as stop:
+        linkwork.kinematics(model, {"L1": 3.0})
+    motion = stop.value.trajectory
+    assert found["lock"]["code"] == stop.value.code == "lock-up"
+    assert found["lock"]["t"] == pytest.approx(motion.info.reason.data["t"], abs=1e-6)
+    ways = np.array(found["ways"])
+    np.testing.assert_allclose(found["back"], ways[::-1], atol=1e-9)
+    known = [np.interp(motion.t[5], ways[:, 0], ways[:, k]) for k in (1, 2)]
+    np.testing.assert_allclose(known, [motion["crank.phi"][5], motion["follower.phi"][5]], atol=1e-4)
 
 
 LATE = """

@@ -25,12 +25,15 @@
 
 const CLOSED = 1e-11, ROUNDING = 2 ** -46, HALF_THE_DIGITS = 2 ** -26, AGREEMENT = 1e-9; // as in tolerances.py
 const REACH = 0.5; // radians, or of the length of the mechanism: a start that moves further is reached in parts
+const LEAST_TURN = 2 ** -26; // of a way along which drivers are turned: where it ends, the mechanism locks
 const LEAST_PART = 1 / 64; // of the way from a start that is closed to one that is asked for
 const ITERATIONS = 60, DAMPED = 200; // of Newton's iteration, and of the search for the least gap
 const SOFT = 1e-12; // of the largest diagonal entry of a linear system, whose rows may depend on each other
 const BUDGET = 2000n; // attempted steps between two looks at the clock
 const OUT_OF_REACH = 0.05; // of a row that pulls a point: it yields where joints do not
 const MOST_STEPS = 20000; // for one picture of a motion that plays on
+const TOGETHER = 16; // rows that a processor has at hand
+const NEAR = 0.1; // radians, or of the length: a driven position is looked for no further from the one before
 const REACHED = 0, SPENT = 1, UNSUITED = 3;
 const MOST_ZEROS = 100000; // of functions of time, as in enclosing.py
 /** @type {Record<number, string>} */
@@ -762,18 +765,22 @@ export class Engine {
   quantities(t, count, energy) {
     const { columns, n_report } = this.live;
     const [outputs, x, measured] = [this.at("outputs"), this.at("x"), this.at("measured")];
-    const found = columns.map((/** @type {any} */ column) => {
-      const { name, unit, kind, place } = column;
-      /** @type {Float64Array<ArrayBufferLike>} */
-      let values = new Float64Array(count);
-      if (column.from === "energy") values = energy.forms[place];
-      else if (column.from === "error") values.set(measured.subarray(place * count, (place + 1) * count));
-      else {
-        const [from, width] = column.from === "x" ? [x, this.width] : [outputs, n_report];
-        for (let k = 0, at = place; k < count; k++, at += width) values[k] = from[at];
-      }
+    const all = new Float64Array(columns.length * count);
+    const found = columns.map((/** @type {any} */ column, /** @type {number} */ i) => {
+      const { name, unit, kind, place, from } = column;
+      const values = all.subarray(i * count, (i + 1) * count);
+      if (from === "energy") values.set(energy.forms[place].subarray(0, count));
+      if (from === "error") values.set(measured.subarray(place * count, (place + 1) * count));
       return { name, unit, kind, values };
     });
+    for (let first = 0; first < count; first += TOGETHER) {
+      const last = Math.min(count, first + TOGETHER);
+      columns.forEach((/** @type {any} */ { from, place }, /** @type {number} */ i) => {
+        if (from !== "x" && from !== "y") return;
+        const [rows, width] = from === "x" ? [x, this.width] : [outputs, n_report];
+        for (let k = first, at = first * width + place; k < last; k++, at += width) all[i * count + k] = rows[at];
+      });
+    }
     columns.forEach((/** @type {any} */ column, /** @type {number} */ i) => {
       if (!column.turns) return;
       const [angle, rate] = [found[i].values, found[i + 1].values];
@@ -859,6 +866,34 @@ export class Play {
     if (engine.status === REACHED) return null;
     const code = "stopped";
     return { code, text: ENDS[engine.status ?? REACHED] ?? "too many steps for one picture: slow it down", t: this.t };
+  }
+
+  /** Go on, or back, by dt seconds of a motion that drivers prescribe; null, or why there is no such position.
+   * @param {number} dt @returns {Failure | null} */
+  turn(dt) {
+    const { engine } = this;
+    const { n_q, n_rows, forms, analysis } = engine.live;
+    if (analysis !== "kinematics") return { code: "no-effect", text: "only drivers can be turned" };
+    const [x, scales] = [engine.where("x"), engine.at("p").subarray(forms[0].scales, forms[0].scales + n_q)];
+    const [state, projected] = [engine.at("state"), engine.at("projected")];
+    const end = this.t + dt;
+    for (let part = dt; this.t !== end; ) {
+      const t = Math.abs(end - this.t) <= Math.abs(part) ? end : this.t + part;
+      state.set(engine.numbers.subarray(x, x + 1 + n_rows));
+      state[0] = t;
+      engine.code.project(engine.to("state"), engine.to("full"), engine.to("projected"), engine.to("scratch"));
+      let way = projected[n_rows + 3] === 0 ? 0 : Infinity; // the status of the projection
+      for (let k = 0; k < n_q; k++) way = Math.abs(projected[k] - state[1 + k]) * scales[k] <= way ? way : Math.abs(projected[k] - state[1 + k]) * scales[k];
+      if (way <= NEAR) {
+        engine.numbers[x] = t;
+        engine.numbers.set(projected.subarray(0, n_rows), x + 1);
+      } else part /= 2;
+      if (Math.abs(part) > LEAST_TURN * Math.abs(dt)) continue;
+      this.look();
+      return { code: "lock-up", text: `the mechanism locks at t = ${this.t.toPrecision(6)} s`, t: this.t };
+    }
+    this.look();
+    return null;
   }
 
   /** Evaluate the state of now. */

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.compiled.system import choose_eps
+from linkwork.compiled.system import HEADER, choose_eps
 from linkwork.constraints.projection import project, project_start
 from linkwork.driven.kinematics import Driven
 from linkwork.equations.equations import TIME
@@ -155,6 +155,7 @@ class _Form:
             "held_then": 2 * (1 + at.n) + at.n_events,
             "n_watched": at.n_watched,
             "kept": [KEPT.start, KEPT.stop],
+            "scales": HEADER,
             "held": s.held.start,
             "first_of_parameters": s.first_of_parameters,
         }
