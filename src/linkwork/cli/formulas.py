@@ -110,7 +110,7 @@ def equations(
         Path | None, Option("--output", "-o", metavar="FILE", help="Write to a file instead of printing.")
     ] = None,
     cases: Annotated[
-        bool, Option("--cases", help="Of a system of equations: also the cases in which pivots vanish.")
+        bool, Option("--cases", help="For a system of equations, add the cases in which pivots vanish.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -63,7 +63,7 @@ def sweep(
         str | None,
         Option(metavar="HOW:COUNT", help="Samples in place of all combinations: sobol:4096, lhs:500, random:1000."),
     ] = None,
-    seed: Annotated[int | None, Option(metavar="N", help="Of the samples.  [default: 0]")] = None,
+    seed: Annotated[int | None, Option(metavar="N", help="Seed of the samples.  [default: 0]")] = None,
     driven: Annotated[bool, Option("--kinematics", help="Move as drivers prescribe, without dynamics.")] = False,
     workers: Annotated[
         int | None, Option(metavar="N", help="Processes that share the points.  [default: all cores]")
@@ -190,12 +190,12 @@ def optimize(
     minimize: Annotated[
         str | None, Option(metavar="REDUCTION", help="What is to be least: 'max(abs(driving:motor))', as in sweep.")
     ] = None,
-    maximize: Annotated[str | None, Option(metavar="REDUCTION", help="Or what is to be largest.")] = None,
+    maximize: Annotated[str | None, Option(metavar="REDUCTION", help="What is to be largest, instead of least.")] = None,
     subject: Annotated[
         Texts, Option(metavar="LIMIT", help="What must hold: 'range(slider.x) > 30 cm'; repeatable.")
     ] = None,
     local: Annotated[bool, Option("--local", help="Go down from the stated design; do not look everywhere.")] = False,
-    seed: Annotated[int, Option(metavar="N", help="Of the global search.")] = 0,
+    seed: Annotated[int, Option(metavar="N", help="Seed of the global search.")] = 0,
     driven: Annotated[bool, Option("--kinematics", help="Move as drivers prescribe, without dynamics.")] = False,
     output: Annotated[
         Files, output_option("Write the best design, .yaml or .json, or a page of it beside the stated one, .html.")

@@ -286,7 +286,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "constraint-gap": "{what} grows to {size:.2g} at t = {t:.6g}, measured by the mechanism; the tolerances explain "
     "{explained:.2g}; a smaller rtol, or projection, keeps the constraints",
     "lag": "by its energy balance the motion may be ahead or behind by {allowed:.2g} rad, or lengths of the mechanism, "
-    "from t = {since:.3g} on, and by {lag:.2g} in the end; a smaller rtol keeps its pace",
+    "from t = {since:.3g} on, and by {lag:.2g} in the end; a smaller rtol keeps it in time",
     # why a run ended
     "event": "event '{event}' at t = {t:.9g}",
     "interrupted": "interrupted by the user",
@@ -299,7 +299,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "step-collapse": lambda t, step, fastest, force: (
         f"the step size collapsed at t = {t:.9g} (step {step:.2g}); fastest change in '{fastest}'{_force(force)}{KEPT}"
     ),
-    "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so that nobody knows whether it happens"
+    "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so it is not known whether it happens"
     f"{KEPT}",
     "no-reaction": "the reaction '{reaction}' has no value at t = {t:.9g}: a force has none there in a direction in "
     "which nothing can move; check the formulas of forces",
