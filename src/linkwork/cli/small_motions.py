@@ -112,7 +112,7 @@ def linearize(
     rate: Annotated[Texts, Option(metavar="NAME=VALUE", help="Start rate, as A=2; repeatable.")] = None,
     at: Annotated[
         str | None,
-        Option(metavar="equilibrium|start|T", help="Place of the small motions; by default the start if it is steady, else the rest."),
+        Option(metavar="equilibrium|start|T", help="About what; by default the start if it is steady, else the rest."),
     ] = None,
     steady: Annotated[
         Texts,

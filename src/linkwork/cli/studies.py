@@ -190,7 +190,7 @@ def optimize(
     minimize: Annotated[
         str | None, Option(metavar="REDUCTION", help="What is to be least: 'max(abs(driving:motor))', as in sweep.")
     ] = None,
-    maximize: Annotated[str | None, Option(metavar="REDUCTION", help="What is to be largest, instead of least.")] = None,
+    maximize: Annotated[str | None, Option(metavar="REDUCTION", help="What is to be largest instead.")] = None,
     subject: Annotated[
         Texts, Option(metavar="LIMIT", help="What must hold: 'range(slider.x) > 30 cm'; repeatable.")
     ] = None,
