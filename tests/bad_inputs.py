@@ -416,7 +416,7 @@ CASES = [
     Case("an output that somebody else is writing", "run x.yaml -o busy.nc", rod()),
     Case("the model as its own output", "assemble x.yaml -o x.yaml", rod()),
     Case("a damaged result", "plot x.nc", text(b"\x89HDF\r\n\x1a\n" + b"0" * 100, "x.nc")),
-    Case("a text that is no result", "plot x.csv", text("a,b\n1,2\n", "x.csv")),
+    Case("a text that is not a result", "plot x.csv", text("a,b\n1,2\n", "x.csv")),
     Case(
         "a result of another version",
         "plot x.csv",

@@ -223,7 +223,7 @@ WRONG = {
     "m.revolute('R', crank['A'], crank['A'])": "to itself",
     "m.revolute('R.x', crank['A'], coupler['A'])": "a dot joins",
     "m.revolute('', crank['A'], coupler['A'])": "is empty",
-    "m.revolute(7, crank['A'], coupler['A'])": "no text",
+    "m.revolute(7, crank['A'], coupler['A'])": "not a text",
     "m.prismatic('R', crank['A'], coupler['A'])": "'axis' is missing",
     "m.prismatic('R', crank['A'], coupler['A'], axis=(1, 0, 0))": "pair of numbers",
     "m.prismatic('R', crank['A'], coupler['A'], axis=(0, 0))": "length zero",
@@ -250,7 +250,7 @@ WRONG = {
     "m.rotational_spring_damper('r', crank, rocker, law=lambda angel: 3*angel)": "did you mean 'angle'",
     "m.coupling('r', O, 'D')": "no joint 'D'",
     "setattr(m, 'simulation', 5)": "5: should be a mapping [",
-    "m.prepare().state({'crank.phi': 'up'})": "is no number",
+    "m.prepare().state({'crank.phi': 'up'})": "is not a number",
     "m.body('ground', mass=1)": "does not move",
     "m.body('crank', mass=1)": "since line",
     "m.fix(O=(1, 2, 3))": "pair of numbers",
@@ -279,7 +279,7 @@ WRONG = {
     "lw.PlanarModel('x', a='b', b='a')": "cycle",
     "lw.PlanarModel('x', a='3 foo')": "no unit 'foo'",
     "m.kinematics(t_end='3 kg')": "not time",
-    "m.simulate(t_end='soon')": "no time",
+    "m.simulate(t_end='soon')": "not a time",
 }
 
 
@@ -342,5 +342,5 @@ def test_a_prepared_mechanism_has_the_analyses_of_a_model() -> None:
     np.testing.assert_array_equal(expected.q, found.q)
     assert "by svd" in str(lw.prepare(model).explain("svd"))
     assert lw.prepare(model).compare(t_end=0.05, formulations=["svd"]).rows[0].status == "ok"
-    with pytest.raises(LinkworkError, match="is no time"):
+    with pytest.raises(LinkworkError, match="is not a time"):
         lw.simulate(model, t_end="soon")

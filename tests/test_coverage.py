@@ -86,7 +86,7 @@ SHOWN = {
     ),
     "equations slider_crank_zhou --to maple": (
         *("f := proc(N, t, Y, YP)", "YP[1] := Y[2];", "YP[3] := Y[4];", "W[7] :="),
-        # lambda is no part of Y; it follows from W
+        # lambda is not a part of Y; it follows from W
         *("# Y: theta1, theta1_d, theta2, theta2_d\n", "# lam closure = -(W[6] - W[3]/W[2]*W[5])/W[4]"),
     ),
     "equations slider_crank_zhou": (  # (17) to (19)

@@ -247,7 +247,7 @@ def test_rows_that_would_be_passed_over_are_refused(name: str, text: str, messag
 @pytest.mark.parametrize("name", ["Gravity", "spring", "JOINTDATA", "point"])
 def test_misspelt_tables_are_refused(name: str, tmp_path: Path) -> None:
     folder = written(tmp_path / "deck", {**PENDULUM, name: "", "README": "of the paper", "report": ""})
-    with pytest.raises(ModelError, match=rf"{name}\.txt: is no table of a deck; did you mean") as caught:
+    with pytest.raises(ModelError, match=rf"{name}\.txt: is not a table of a deck; did you mean") as caught:
         load(folder)
     assert caught.value.code == "unknown-table"
 

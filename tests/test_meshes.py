@@ -81,7 +81,7 @@ def test_a_face_of_four_corners_is_cut_into_triangles_of_its_area(tmp_path: Path
         ("part.stl", b"", "neither text"),
         ("part.stl", b"solid x\nendsolid x", "no triangles"),
         ("part.stl", text().replace(b"vertex", b"vertex one", 1), "the corner 'one"),
-        ("part.stl", text().replace(b"40.0", b"nan", 1), "no number"),
+        ("part.stl", text().replace(b"40.0", b"nan", 1), "not a number"),
         ("part.obj", b"v 0 0 0\nf 1 2 3\n", "a face with corner 3; it has 1 corners"),
         ("part.obj", b"v 0 0 0\nf a b c\n", "the face 'a b c'"),
         ("part.ply", b"ply", "'.ply'; meshes are read from .stl and .obj"),

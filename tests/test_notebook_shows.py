@@ -89,7 +89,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "name for a body": (
         lambda: lw.Model("x", (ROD,), (Revolute("O", "ground", ROD, (0.0, 0.0), (0.0, 0.0)),)),  # type: ignore[arg-type]
-        "joints.O.body_i: 'ground' is no body",
+        "joints.O.body_i: 'ground' is not a body",
     ),
     "body of the plane in space": (lambda: lw.Model("x", (ROD,), space="spatial"), "is a PlanarBody, and the model is"),
     "body of space in the plane": (lambda: lw.Model("x", (BALL,)), "is a SpatialBody, and the model is planar"),

@@ -345,7 +345,7 @@ class Rows:
         (Rows.one_of_two, r"\[3\] components, not 3 for each of its 2 bodies"),
         (Rows.neither, "is neither a Joint"),
         (Rows.taken, "'revolute' is a type of linkwork"),
-        (Rows.misspelt, "no name of a type"),
+        (Rows.misspelt, "not a name of a type"),
         (Rows.nowhere, "should be 'planar' or 'spatial'"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
@@ -482,7 +482,7 @@ def test_names_of_linkwork_stay_what_they_are() -> None:
         formulation("svd")(lambda *_: ((), ()))
     with pytest.raises(UsageError, match="'dop853' is an integrator of linkwork"):
         tableau("dop853", **RALSTON)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="no name of a formulation"):
+    with pytest.raises(UsageError, match="not a name of a formulation"):
         formulation("My way")
 
 
@@ -531,7 +531,7 @@ def test_the_solution_inside_a_step_of_order_five_is_of_order_four() -> None:
     ("change", "words"),
     [
         ({"b": [1 / 3, 2 / 3]}, "b of 'x' have order 1, not 2"),
-        ({"A": [[], [2 / 3, 1.0]]}, "no lower triangle"),
+        ({"A": [[], [2 / 3, 1.0]]}, "not a lower triangle"),
         ({"b_low": [1.0]}, "1 weights, not 2 or 3"),
         ({"b_low": [1 / 4, 3 / 4]}, "are those of b"),
         ({"b_low": [1.0, 1.0]}, "do not add up to one"),

@@ -89,7 +89,7 @@ def test_a_data_frame_has_the_time_as_its_index(motion: lw.Trajectory) -> None:
     ("ask", "word"),
     [
         ('motion["cart.angle"]', "did you mean 'cart.phi'"),
-        ('motion.when("cart.x")', "no equation"),
+        ('motion.when("cart.x")', "not an equation"),
         ('motion.when("crt.x = 1")', "did you mean 'cart.x'"),
         ('motion.when("reaction:A.x = 1")', "cannot stand"),
         ("motion.at(4)", "not within"),

@@ -85,7 +85,7 @@ def test_commands_write_tables_in_these_units(linkwork: Answer, tmp_path: Path) 
     assert float(last["crank.phi [deg]"]) == pytest.approx(180.0)
     assert float(last["crank.A.x [mm]"]) == pytest.approx(-1000.0)
     assert float(last["torque:motor [N mm]"]) == pytest.approx(-2.0 * 9.81 * 500.0)
-    assert "is no result but a table" in linkwork("plot", table, code=3)
+    assert "is not a result but a table" in linkwork("plot", table, code=3)
     assert "crank.phi deg" in " ".join(linkwork("plot", file, "--names").split())  # the file keeps the wish
     assert "crank.phi rev" in " ".join(linkwork("plot", file, "--names", "--units", "rev").split())
     assert "[bad-value]" in linkwork("plot", file, "--units", "deg,rad", code=2)

@@ -628,7 +628,7 @@ def test_controllers_are_refused_with_reason() -> None:
         ([Controller("1 ms", lambda t, y: 3.0)], UsageError, "a controller answers 3.0 at t = 0"),  # type: ignore[arg-type,return-value]
         (give(u="x"), UsageError, "gives input 'u' the value 'x'"),
         (give(u=1.0) + give(u=2.0), UsageError, "two controllers give values of input 'u'"),
-        ([lambda t, y: {}], UsageError, "is no Controller"),
+        ([lambda t, y: {}], UsageError, "is not a Controller"),
         ([Controller("20 ms", lambda t, y: {"u": y["turnd"]})], KeyError, "turnd"),
         ([Controller("20 ms", lambda t, y: {"u": 1 / (0.5 - (t > 0.3) * 0.5)})], ZeroDivisionError, "division"),
         ([Controller("1 ns", lambda t, y: {"u": 0.0})], UsageError, "sampled every 1e-09 s"),
@@ -639,11 +639,11 @@ def test_controllers_are_refused_with_reason() -> None:
         simulate(loads(SAMPLED.replace("inputs: {", "inputs: {w: {value: 0}, ")), controllers=give(u=1.0))
     with pytest.raises(UsageError, match="has no inputs"):
         simulate(load("slider_crank"), controllers=give(u=1.0))
-    with pytest.raises(UsageError, match="is no time between samples"):
+    with pytest.raises(UsageError, match="is not a time between samples"):
         Controller(0.0, lambda t, y: {})
-    with pytest.raises(UsageError, match="every = None is no time"):
+    with pytest.raises(UsageError, match="every = None is not a time"):
         Controller(None, lambda t, y: {})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="is no function"):
+    with pytest.raises(UsageError, match="is not a function"):
         Controller("1 ms", {"u": 1.0})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="state 'i' is of first order"):
         simulate(loads(MOTOR), integrator="generalized-alpha")

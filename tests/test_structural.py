@@ -115,7 +115,7 @@ def test_too_many_equations_for_their_unknowns_are_named() -> None:
     ("unknowns", "names", "said"),
     [
         ([x, x], (), "'x' is twice among the unknowns"),
-        ([x, sin(y)], (), r"'sin\(y\)' is no symbol"),
+        ([x, sin(y)], (), r"'sin\(y\)' is not a symbol"),
         ([x, rate_of(x, 2)], (), "'x_dd' is a rate of 'x'"),
         ([x, y], ("one",), "2 equations have 1 names"),
     ],

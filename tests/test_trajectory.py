@@ -327,7 +327,7 @@ def test_a_csv_file_without_its_record_is_a_table(tmp_path: Path) -> None:
         Trajectory.load(tmp_path / "motion.csv")
     assert caught.value.code == "result-corrupt"
     (tmp_path / "motion.csv.json").unlink()
-    with pytest.raises(ModelError, match=r"is no result but a table.*motion.csv.json") as caught:
+    with pytest.raises(ModelError, match=r"is not a result but a table.*motion.csv.json") as caught:
         Trajectory.load(tmp_path / "motion.csv")
     assert caught.value.code == "not-a-result"
 

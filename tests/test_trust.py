@@ -577,7 +577,7 @@ def test_a_pressure_angle_pushes_gears_apart() -> None:
 
 
 def test_a_start_in_a_singular_position_is_refused_with_its_branches() -> None:
-    """A driven parallelogram in line: (b, c) go on at the rates (0, 2) or (-4, -6); a mixture of both is no motion."""
+    """A driven parallelogram in line: (b, c) go on at the rates (0, 2) or (-4, -6); a mixture is not a motion."""
     model = load(MODELS / "in_line.yaml")
     with pytest.raises(ModelError) as refused:
         simulate(model)
@@ -606,7 +606,7 @@ simulation: {{t_end: 0.1, step: 0.05}}
 
 
 def test_a_large_body_without_freedom_stands_still_under_a_force() -> None:
-    """A ball joint and a cross hold all six freedoms and one more: the rounding of what they hold is no motion."""
+    """A ball joint and a cross hold all six freedoms and one more: the rounding of what they hold is not a motion."""
     motion = simulate(
         loads("""
 linkwork: 1

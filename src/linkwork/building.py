@@ -432,7 +432,7 @@ class Builder(Analyses):
         return other
 
     def _add(self, section: str, name: str, given: Mapping[str, Any]) -> Part:
-        fault = name_fault(name) if isinstance(name, str) else f"is no text: {name!r}"
+        fault = name_fault(name) if isinstance(name, str) else f"is not a text: {name!r}"
         if fault:
             raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, **where())
         if name in self._section(section):

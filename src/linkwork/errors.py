@@ -170,14 +170,14 @@ def check_extra(package: str, what: str = "") -> None:
 
 def check_number(what: str, value: object) -> None:
     if not isinstance(value, int | float | SupportsFloat):
-        raise UsageError(f"{what} = {value!r} is no number", "bad-value")
+        raise UsageError(f"{what} = {value!r} is not a number", "bad-value")
 
 
 def check_names(what: str, names: object) -> None:
     """UsageError for a single name as well, of which letters would be taken."""
     if isinstance(names, str) or not isinstance(names, Collection):
         hint = f"; write [{names!r}]" if isinstance(names, str) else ""
-        raise UsageError(f"{what} = {names!r} is no list of names{hint}", "bad-value")
+        raise UsageError(f"{what} = {names!r} is not a list of names{hint}", "bad-value")
 
 
 def check_values(what: str, given: object) -> None:

@@ -176,7 +176,7 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
 
     def add(cls: Class) -> Class:
         if not NAME.fullmatch(name):
-            raise UsageError(f"'{name}' is no name of a type; write it like 'my-joint'", "bad-name")
+            raise UsageError(f"'{name}' is not a name of a type; write it like 'my-joint'", "bad-name")
         if space not in JOINTS:
             raise UsageError(f"space '{space}': should be 'planar' or 'spatial'", "bad-space")
         table = _table(cls, space)
@@ -271,7 +271,7 @@ def formulation(name: str, needs_regular_mass: bool = True) -> Callable[[Solve],
     """
 
     if not NAME.fullmatch(name):
-        raise UsageError(f"'{name}' is no name of a formulation; write it like 'my-way'", "bad-name")
+        raise UsageError(f"'{name}' is not a name of a formulation; write it like 'my-way'", "bad-name")
 
     def add(solve: Solve) -> OwnFormulation:
         return add_formulation(name, solve, needs_regular_mass)
@@ -284,7 +284,7 @@ def load_plugins(files: Iterable[FilePath]) -> None:
     for file in files:
         spec = spec_from_file_location(file.stem, file)
         if not file.is_file() or spec is None or spec.loader is None:
-            raise UsageError(f"'{file}' is no Python file", "no-plugin")
+            raise UsageError(f"'{file}' is not a Python file", "no-plugin")
         module = sys.modules[file.stem] = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)

@@ -228,7 +228,7 @@ class Readings(Mapping[str, Array]):
             return float(t)
         value = units.quantity(t, units.TIME)
         if value is None:
-            raise UsageError(f"'{t}' is no time; write '2 s'", "bad-value")
+            raise UsageError(f"'{t}' is not a time; write '2 s'", "bad-value")
         return value / float(units.parse_unit(self.unit("t")).factor)
 
     def _between(self, name: str, k: int, t: Array) -> Array:
@@ -254,7 +254,7 @@ class Readings(Mapping[str, Array]):
         """The times at which an equation of named quantities holds: motion.when("crank.phi = 2*pi")."""
         left, sign, right = equation.partition("=")
         if not sign or not left.strip() or not right.strip():
-            raise UsageError(f"'{equation}' is no equation; write for example 'crank.phi = pi'", "bad-value")
+            raise UsageError(f"'{equation}' is not an equation; write for example 'crank.phi = pi'", "bad-value")
         text, known = f"({left}) - ({right})", self._symbols(equation)
         try:
             g = parse(text, known)

@@ -356,7 +356,7 @@ def _netcdf_attributes(file: Any, path: str | Path) -> dict[str, Any]:
 def _netcdf_texts(variable: Any, size: int) -> list[str]:
     """Names of columns. Many may point to one long text, so they are read in parts that bound what can come."""
     if len(variable.shape) != 1:
-        raise ValueError(f"'{variable.name}' is no list of names")
+        raise ValueError(f"'{variable.name}' is not a list of names")
     texts: list[str] = []
     part, length = max(1, MAX_AT_ONCE // size), 0
     for first in range(0, len(variable), part):
@@ -410,7 +410,7 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
         _check_format(attributes, path)
         names = (file.readline(MAX_TEXT) if is_old else first).rstrip("\n").split(",")
         if all(name.endswith("]") for name in names):
-            raise ModelError("is no result but a table in other units", "not-a-result", file=str(path))
+            raise ModelError("is not a result but a table in other units", "not-a-result", file=str(path))
         with warnings.catch_warnings(action="ignore"):  # about a file without rows, which the shape tells too
             values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
     if values.shape[1:] != (len(names),) or len(set(names)) != len(names):
@@ -433,7 +433,7 @@ def _read_record(path: str | Path) -> dict[str, Any]:
     beside = _record_beside(path)
     if not beside.exists():
         rule = f"beside a result there is its record, {beside.name}; files .nc hold both"
-        raise ModelError("is no result but a table", "not-a-result", file=str(path), rule=rule)
+        raise ModelError("is not a result but a table", "not-a-result", file=str(path), rule=rule)
     _regular(beside)
     with open(beside, encoding="utf-8") as file:
         found = json.loads(file.read(MAX_TEXT))

@@ -284,7 +284,7 @@ def seconds(name: str, given: float | str | None) -> float | None:
         return given
     number = quantity(given, TIME)
     if number is None:
-        raise UsageError(f"{name} = {given!r} is no time; write {name}=2 or {name}='2 s'", "bad-value")
+        raise UsageError(f"{name} = {given!r} is not a time; write {name}=2 or {name}='2 s'", "bad-value")
     return number
 
 

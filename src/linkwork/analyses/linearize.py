@@ -525,7 +525,7 @@ def linearize(
         found = about_place(mechanism, place_bodies(mechanism, _rest_of(mechanism)), "equilibrium", *how)
         return replace(found, unsteady=unsteady)
     if isinstance(at, bool) or not isinstance(at, int | float):
-        raise UsageError(f"at={at!r} is no state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
+        raise UsageError(f"at={at!r} is not a state; write 'equilibrium', 'start' or a time in seconds", "bad-value")
     there, place = _reached(mechanism, float(at))
     return about_place(there, place, f"t = {float(at):g} s", *how)
 

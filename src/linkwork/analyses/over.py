@@ -123,7 +123,7 @@ class Following:
 def over(first: Linearization, parameter: str, values: Sequence[float] | Array) -> Family:
     grid = np.unique(np.asarray(values, dtype=float))
     if not len(grid) or not np.isfinite(grid).all():
-        raise UsageError(f"values = {values!r} are no values of '{parameter}'", "bad-value")
+        raise UsageError(f"values = {values!r} are not values of '{parameter}'", "bad-value")
     check_choice("parameter", parameter, first.mechanism.model.parameters)
     if first.at not in ("start", "equilibrium") and not first.steady:
         raise UsageError("the state at a time does not follow from a parameter; linearize about another", "no-family")

@@ -54,7 +54,7 @@ class Problem:
         kept = number_kept(equations, keep)
         for name in keep:
             if name not in equations.q_names:
-                message = f"{option('keep', name)}: a turn in space is no coordinate that modes could share"
+                message = f"{option('keep', name)}: a turn in space is not a coordinate that modes could share"
                 raise UsageError(f"{message}; drive the angle of a joint, with a constant as its motion", "kept-turn")
         start = Place(equations, *equations.start())
         check_defined(start)

@@ -143,7 +143,7 @@ class Mechanism(Analyses):
         for name, value in parameters.items():
             check_choice("parameter", name, self.model.parameters)
             if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
-                raise UsageError(f"{value!r} is no value of the parameter '{name}'", "bad-value")
+                raise UsageError(f"{value!r} is not a value of the parameter '{name}'", "bad-value")
             if name in self.model.folded:
                 places = "in a table, among the times of the simulation, in a unit or in a repaired inertia"
                 message = f"'{name}' stands {places}, which are read as numbers"
@@ -186,7 +186,7 @@ def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = No
     """
     model = model if isinstance(model, Mechanism) else getattr(model, "model", model)  # of one that is being built
     if not isinstance(model, Mechanism | Model):  # most often the name of a file
-        raise UsageError(f"{model!r} is no Model; read it first: load({str(model)!r})", "not-a-model")
+        raise UsageError(f"{model!r} is not a Model; read it first: load({str(model)!r})", "not-a-model")
     chosen = coordinates if isinstance(coordinates, Coordinates) else Coordinates(coordinates)
     coordinates, cut = chosen.name, chosen.cut
     if isinstance(model, Mechanism) and coordinates is None and cut is None:

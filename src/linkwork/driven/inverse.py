@@ -119,7 +119,7 @@ def prescribe(
         motion = Trajectory.load(path)
     if motion is not None:
         if not isinstance(motion, Trajectory):
-            raise UsageError(f"{motion!r} is no motion; give a result or the name of its file", "bad-value")
+            raise UsageError(f"{motion!r} is not a motion; give a result or the name of its file", "bad-value")
         if assemble:
             raise UsageError("a motion that is given has its own start", "no-effect")
         return motion

@@ -26,7 +26,7 @@ def rates_of(motion: Trajectory, name: str) -> tuple[str, str]:
     rates = motion.rates_of(name)
     if len(rates) != 2:
         raise UsageError(
-            f"'{name}' is no coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
+            f"'{name}' is not a coordinate of a body or point, such as rod.phi or rod.B.x", "not-a-coordinate"
         )
     return rates[0], rates[1]
 

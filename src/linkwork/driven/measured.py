@@ -43,7 +43,7 @@ def follow(model: Model, path: Path, assemble: bool) -> Trajectory:
     names = [name for name in columns if name != "t"]
     if "t" not in columns or not names:
         rule = "the column t has the times, the others are positions"
-        raise ModelError("is no table of a motion", "bad-table", file=str(path), rule=rule)
+        raise ModelError("is not a table of a motion", "bad-table", file=str(path), rule=rule)
     t = in_si(columns["t"], "s", "t")
     if len(t) < 5 or not np.all(np.diff(t) > 0.0) or not all(np.isfinite(x.values).all() for x in columns.values()):
         rule = "five or more times that rise, and a number for each"

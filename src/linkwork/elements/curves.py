@@ -47,7 +47,7 @@ class Curve:
         if len(self.x) < 2:
             return f"a table of {len(self.x)} rows; it needs two or more"
         if not np.all(np.isfinite([*self.x, *self.y])):
-            return "a value that is no finite number"
+            return "a value that is not a finite number"
         if back := next(((a, b) for a, b in pairwise(self.x) if not a < b), None):
             return f"x does not rise from {back[0]:g} to {back[1]:g}"
         with np.errstate(all="ignore"):

@@ -160,7 +160,7 @@ class RollingEllipsoid(TouchingPair):
         for k, half in enumerate(map(numbers.value, self.half_axes)):
             if not half > 0.0:
                 rule = "half axes are above zero"
-                yield ModelError(f"{half:g} m is no half axis", "not-positive", path=f"half_axes[{k}]", rule=rule)
+                yield ModelError(f"{half:g} m is not a half axis", "not-positive", path=f"half_axes[{k}]", rule=rule)
 
 
 @dataclass(frozen=True, eq=False)

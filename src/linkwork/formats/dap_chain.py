@@ -432,7 +432,7 @@ class _Cuts:
                 self.chain.rows[own] = minus + (f"{name}.{of}" if of else name)
 
     def refuse(self, k: int) -> None:
-        message = f"row {k} of Phi is no cut pin, slide, slot, rod or disc and no driver of a joint coordinate"
+        message = f"row {k} of Phi is not a cut pin, slide, slot, rod or disc, nor a driver of a joint coordinate"
         error = ModelError(message, "cut-joint", file=self.file, line=self.line, suggestion=SETTLE)
         self.chain.errors.append(error)
 

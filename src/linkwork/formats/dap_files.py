@@ -256,7 +256,7 @@ class Folder:
                 check_inside(path)
                 found = self.functions(path.stem, path)
                 if not found or not found[0].name:
-                    raise code.error(f"{path.name} is no function", "m-file-code", code.line)
+                    raise code.error(f"{path.name} is not a function", "m-file-code", code.line)
                 return code.call_own(found[0], str(path), values)
 
             return call

@@ -106,7 +106,7 @@ class _Deck:
                 continue
             if file.name != f"{name}.txt":
                 hint = f"did you mean '{name}.txt'?"
-                raise ModelError("is no table of a deck", "unknown-table", file=str(file), suggestion=hint)
+                raise ModelError("is not a table of a deck", "unknown-table", file=str(file), suggestion=hint)
             check_inside(file)
             found[name] = file
         return found
@@ -232,7 +232,7 @@ class _Deck:
                 entry[f"zero{suffix}"] = zero
         for key, of in numbers.get(name, {}).items():
             if key not in known & {"length", "pitch", "radius", "teeth_i", "teeth_j", "carrier", "internal"}:
-                raise of.error("KEY", f"'{shown(key)}' is no key of a joint of type {kind}", "unknown-key")
+                raise of.error("KEY", f"'{shown(key)}' is not a key of a joint of type {kind}", "unknown-key")
             if key == "carrier":
                 entry[key] = self.body(of, "VALUE")
             elif key == "internal":

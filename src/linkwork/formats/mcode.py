@@ -533,7 +533,7 @@ class Code:
         if name in QUIET:
             return
         if not name or name in self.names or node.kind not in ("call", "name"):
-            message = f"'{shown(name)}' is no call" if name else "a statement that assigns nothing"
+            message = f"'{shown(name)}' is not a call" if name else "a statement that assigns nothing"
             raise self.error(f"{message}: it is code", "m-file-code", node.line, rule=NOT_EXECUTED)
         self.at(node, lambda: self.call_known(name, node.parts[1:] if node.kind == "call" else (), node))
 
@@ -599,7 +599,7 @@ class Code:
                 held = held[0]
             holder = Structure(name, line) if held is None or (isinstance(held, np.ndarray) and not held.size) else held
             if not isinstance(holder, Structure):
-                raise self.error(f"'{shown(name)}' is no structure", "m-file-syntax", line)
+                raise self.error(f"'{shown(name)}' is not a structure", "m-file-syntax", line)
             key = str(node.parts[1])
             own = self.put(holder.fields.get(key), rest, value, line, f"{name}.{key}")
             made = holder.having(key, own, self.file, line)

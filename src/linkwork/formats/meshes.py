@@ -30,7 +30,7 @@ def read_mesh(path: Path) -> Array:
     data = path.read_bytes()
     corners = _of_obj(path, data) if suffix == ".obj" else _of_stl(path, data)
     if not len(corners) or not np.isfinite(corners).all():
-        raise _bad(path, "no triangles" if not len(corners) else "a corner that is no number", "export it once more")
+        raise _bad(path, "no triangles" if not len(corners) else "a corner that is not a number", "export it once more")
     if len(corners) > MOST_TRIANGLES:
         raise _bad(path, f"{len(corners)} triangles", f"a mesh has at most {MOST_TRIANGLES}: reduce it")
     return corners

@@ -337,7 +337,7 @@ def report_times(t_0: float, t_end: float, step: float) -> Array:
     if not 0.0 < step < math.inf:
         raise UsageError(f"report step {step:g} is not positive and finite", "bad-report-step")
     if not t_0 < t_end < math.inf:
-        raise UsageError(f"t_end = {t_end:g} is no time after the start at {t_0:g}", "bad-t-end")
+        raise UsageError(f"t_end = {t_end:g} is not a time after the start at {t_0:g}", "bad-t-end")
     intervals = (t_end - t_0) / step
     if intervals > MAX_REPORTS:
         size = f"{8e-9 * intervals:.3g} GB for each coordinate"

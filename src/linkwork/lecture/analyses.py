@@ -113,7 +113,7 @@ def all_modes(x: Exercise) -> None:
         "With cosines and sines of the angles as unknowns, the constraints are polynomials. Their solutions are "
         "followed, as complex numbers, from those of equations that are solved by hand."
         if found.method == "homotopy"
-        else "The constraints are no polynomials, so Newton's iteration was started from many sketches.",
+        else "The constraints are not polynomials, so Newton's iteration was started from many sketches.",
     )  # fmt: skip
     counts = {
         "random linear equations added, one for each freedom": found.slices, "paths followed": found.paths,

@@ -141,7 +141,7 @@ def loads(
 ) -> Model:
     """Return the model that a text in YAML or JSON describes."""
     if not isinstance(text, str):
-        raise UsageError(f"{text!r} is no text of a model; load reads files", "not-a-model")
+        raise UsageError(f"{text!r} is not a text of a model; load reads files", "not-a-model")
     return build(parse(text, is_json=is_json), changes, repair)
 
 
@@ -188,7 +188,7 @@ def find(model: str | Path, correct: bool = True, close: Sequence[str] = (), lim
     if name in GENERATORS:
         generate, usual = GENERATORS[name]
         if colon and not (re.fullmatch("[0-9]{1,4}", size) and int(size) > 0):
-            raise UsageError(f"'{units.shown(size)}' is no size; write {name}:{usual}, at most 9999", "bad-size")
+            raise UsageError(f"'{units.shown(size)}' is not a size; write {name}:{usual}, at most 9999", "bad-size")
         return Document(text, generate(int(size) if colon else usual), {})
     if not colon and name in shipped():
         return read(MECHANISMS / f"{name}.yaml")

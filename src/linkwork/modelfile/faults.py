@@ -142,7 +142,7 @@ def check_version(document: Document) -> tuple[Note, ...]:
         error = ModelError("'linkwork' is missing", "missing-key", suggestion="begin the file with 'linkwork: 1'")
         raise document.locate(error, ())
     if isinstance(version, bool) or not isinstance(version, int | float) or version < 1:
-        error = ModelError(f"{shown(version)} is no version of the format", "bad-version", suggestion="write 1")
+        error = ModelError(f"{shown(version)} is not a version of the format", "bad-version", suggestion="write 1")
         raise document.locate(error, ("linkwork",))
     if version >= schema.FORMAT + 1:
         message = f"format {version} is newer than this linkwork, which reads format {schema.FORMAT}"

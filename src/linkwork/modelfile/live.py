@@ -42,7 +42,7 @@ def read_live(file: Translation) -> dict[str, tuple[float, float]]:
             continue
         if len(ends) != 2:
             rule = "a range is written as LEAST .. MOST, such as 0.5 m .. 1.5 m"
-            file.fail(place, f"'{units.shown(text)}' is no range", "bad-range", value=text, rule=rule)
+            file.fail(place, f"'{units.shown(text)}' is not a range", "bad-range", value=text, rule=rule)
             continue
         faults = len(file.errors)
         low, high = (file.value(file.read(end.strip(), kind, file.names, place)) for end in ends)

@@ -32,7 +32,7 @@ def read_orientation(file: Translation, value: Any, place: Keys) -> Components:
         sequence = value["sequence"].lower()
         if not re.fullmatch("[xyz]{3}", sequence) or sequence[0] == sequence[1] or sequence[1] == sequence[2]:
             rule = "three of x, y, z, no two neighbours the same, such as zxz or xyz"
-            file.fail((*place, "sequence"), f"'{sequence}' is no sequence of axes", "bad-sequence", rule=rule)
+            file.fail((*place, "sequence"), f"'{sequence}' is not a sequence of axes", "bad-sequence", rule=rule)
             return 1.0, 0.0, 0.0, 0.0
         angles = file.numbers(value["angles"], units.ANGLE, file.names, (*place, "angles"))
         return orientation.turn_in_sequence(sequence, angles)

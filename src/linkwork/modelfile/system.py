@@ -81,7 +81,7 @@ def _translate(document: Document) -> System:
         except ModelError as error:
             raise document.locate(error, ("parameters", name)) from None
         if number is None:
-            raise fail(("parameters", name), f"'{shown(str(value))}' is no number", "bad-value")
+            raise fail(("parameters", name), f"'{shown(str(value))}' is not a number", "bad-value")
         values[symbol(name)] = number
     found = {}
     for name, text in stated.items():

@@ -82,7 +82,7 @@ def _read_list(file: Translation, given: Sequence[Any], unit: str, place: Keys) 
     for k, value in enumerate(given):
         number = units.quantity(value, None) if isinstance(value, str) else float(value)
         if number is None:
-            message = f"'{units.shown(value)}' is no number"
+            message = f"'{units.shown(value)}' is not a number"
             raise file.document.locate(ModelError(message, "bad-value", value=value), (*place, k))
         own = units.unit_of(value) if isinstance(value, str) else None
         if own and unit and exponents_of(own) != exponents_of(unit):

@@ -253,7 +253,7 @@ class Writer:
 
     def beyond(self, pointer: Value, n: Value) -> str:
         if pointer.kind != Pointer:
-            raise TypeError(f"{pointer.kind} is no pointer")
+            raise TypeError(f"{pointer.kind} is not a pointer")
         index = self.convert(n, int).parts[0]
         if index == "0":
             return str(pointer.parts[0])

@@ -345,7 +345,7 @@ class _Translation:
             return found
         if isinstance(found, bool | int | float | complex | tuple):
             return constant(found)
-        raise TypeError(f"'{ast.unparse(node)}' is no number, pointer or tuple")
+        raise TypeError(f"'{ast.unparse(node)}' is not a number, pointer or tuple")
 
     def evaluate(self, node: ast.expr) -> Any:
         """A value, or a number, function or module of Python."""

@@ -34,10 +34,10 @@ class Controller:
 
     def __post_init__(self) -> None:
         if not callable(self.call):
-            message = f"call = {self.call!r} is no function of the time and the outputs"
+            message = f"call = {self.call!r} is not a function of the time and the outputs"
             raise UsageError(f"{message}; a formula is an input with 'every' in the model", "bad-controller")
         if self.every is None or not 0.0 < self.period < np.inf:
-            raise UsageError(f"every = {self.every!r} is no time between samples; write '1 ms'", "bad-controller")
+            raise UsageError(f"every = {self.every!r} is not a time between samples; write '1 ms'", "bad-controller")
 
     @property
     def period(self) -> float:
@@ -50,7 +50,7 @@ def check_controllers(model: Model, controllers: Sequence[Controller]) -> None:
     """UsageError for what are no controllers, or none for this model."""
     for controller in controllers:
         if not isinstance(controller, Controller):
-            message = f"{controller!r:.60} is no Controller"
+            message = f"{controller!r:.60} is not a Controller"
             raise UsageError(f'{message}; write controllers=[Controller(every="1 ms", call=f)]', "bad-controller")
     if controllers and not any(x.formula is None for x in model.inputs):
         what = "has no inputs without a formula" if model.inputs else "has no inputs"

@@ -161,7 +161,7 @@ class Choice:
                 raise UsageError(f"'{self.formulation}' decides no rank: a rank tolerance has no effect", "no-effect")
             if not 0.0 < self.rank_tolerance < 1.0:
                 message = (
-                    f"rank_tolerance = {self.rank_tolerance:g} is no part of the largest value, above 0 and below 1"
+                    f"rank_tolerance = {self.rank_tolerance:g} is not a part of the largest value, above 0 and below 1"
                 )
                 raise UsageError(message, "bad-tolerance")
 

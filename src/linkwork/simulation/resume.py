@@ -25,7 +25,7 @@ SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s",
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
     """UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
     if not isinstance(first, Trajectory):
-        raise UsageError(f"resume = {first!r} is no motion; Trajectory.load reads one", "bad-value")
+        raise UsageError(f"resume = {first!r} is not a motion; Trajectory.load reads one", "bad-value")
     e = start.equations
     table = first.tables.get(e.chart.state[0])
     is_own = first.info.coordinates == e.chart.kind and dict(first.info.parameters) == parameters

@@ -90,7 +90,7 @@ class Stepper:
         loop, at, t = self._loop, self._loop.at, float(state[0])
         end = t + dt
         if not t < end < math.inf:
-            raise UsageError(f"dt = {dt!r} is no time by which t = {t:g} can be advanced", "bad-value")
+            raise UsageError(f"dt = {dt!r} is not a time by which t = {t:g} can be advanced", "bad-value")
         if len(state) != len(self._first):
             raise UsageError(f"the state has {len(state)} numbers, not {len(self._first)}; see names", "wrong-size")
         if np.size(u) not in (0, len(self.inputs)):

@@ -42,7 +42,7 @@ def signal_faults(model: Model, value: Callable[[Expr | float], float]) -> Itera
                 yield ModelError(message, "no-effect", path=f"inputs.{x.name}.every", suggestion="leave it out")
             if not (every := value(x.every)) > 0.0:
                 path = f"inputs.{x.name}.every"
-                yield ModelError(f"{every:g} s is no time between samples", "bad-value", path=path, value=every)
+                yield ModelError(f"{every:g} s is not a time between samples", "bad-value", path=path, value=every)
     for state in model.states:
         if not (scale := value(state.scale)) > 0.0:
             path = f"states.{state.name}.scale"

@@ -49,9 +49,9 @@ def type_faults(model: Model) -> Iterator[ModelError]:
 def _faults(name: str, value: Any, size: int, kind: type, path: str) -> Iterator[ModelError]:
     if name in BODY_FIELDS and not isinstance(value, kind | Ground):
         rule = f"bodies of this model are {kind.__name__} or Ground"
-        yield ModelError(f"{value!r} is no body", "wrong-type", path=path, rule=rule)
+        yield ModelError(f"{value!r} is not a body", "wrong-type", path=path, rule=rule)
     elif name in ("joint", "follower") and not isinstance(value, Joint):
-        yield ModelError(f"{value!r} is no joint", "wrong-type", path=path, rule="it is a joint, not its name")
+        yield ModelError(f"{value!r} is not a joint", "wrong-type", path=path, rule="it is a joint, not its name")
     elif name in VECTORS and isinstance(value, tuple | list) and len(value) != size:
         message = f"{value!r} has {len(value)} components"
         yield ModelError(message, "wrong-type", path=path, rule=f"vectors of this model have {size}")

@@ -143,7 +143,7 @@ def restart(
         for name, value in (given or {}).items():
             check_choice("coordinate", name, (*names, *others))
             if not np.isfinite(value):
-                raise UsageError(f"{value} is no start value of '{name}'", "bad-value")
+                raise UsageError(f"{value} is not a start value of '{name}'", "bad-value")
     if e.chart.body is not None:
         stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
         held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.chart.body.v_names}

@@ -212,7 +212,7 @@ def batch(
     import xarray
 
     if threads is not None and threads < 1:
-        raise UsageError(f"{threads} is no number of threads", "bad-value")
+        raise UsageError(f"{threads} is not a number of threads", "bad-value")
     texts = [take] if isinstance(take, str) else list(take)
     if not texts:
         raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
@@ -270,7 +270,7 @@ def _columns(parameters: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str,
         try:
             values = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
-            raise UsageError(f"{given!r:.60} are no values of the parameter '{name}'", "bad-value") from None
+            raise UsageError(f"{given!r:.60} are not values of the parameter '{name}'", "bad-value") from None
         if values.ndim > 1:
             raise UsageError(
                 f"the values of '{name}' have {values.ndim} dimensions; give one value a motion", "bad-value"

@@ -55,13 +55,13 @@ def read_limit(text: str) -> Limit:
     """max(abs(reaction:O.x)) < 5 kN"""
     match = COMPARISON.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"'{text}' is no limit; write for example 'max(slider.x) < 30 mm'", "bad-limit")
+        raise UsageError(f"'{text}' is not a limit; write for example 'max(slider.x) < 30 mm'", "bad-limit")
     try:
         bound = units.quantity(match[3], None)
     except LinkworkError as error:
         raise UsageError(f"'{text}': {error.message}", error.code) from None
     if bound is None:
-        raise UsageError(f"'{text}': '{match[3].strip()}' is no number, and no number with a unit", "bad-limit")
+        raise UsageError(f"'{text}': '{match[3].strip()}' is not a number, with or without a unit", "bad-limit")
     return Limit(text.strip(), read_take(match[1]), 1.0 if match[2].startswith("<") else -1.0, bound)
 
 

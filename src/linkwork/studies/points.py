@@ -157,7 +157,7 @@ def read_axis(name: str, given: Given) -> Axis:
             raise UsageError(f"'{name}': the range from {low:g} to {high:g} is empty", "bad-range")
         return Range(low, high)
     if len(parts) > 3 or not parts[2].strip().isdecimal() or int(parts[2]) < 1:
-        message = f"'{name}={given}' is no range; write {name}=LOW:HIGH:COUNT, as in {name}=0.6:1.4:9"
+        message = f"'{name}={given}' is not a range; write {name}=LOW:HIGH:COUNT, as in {name}=0.6:1.4:9"
         raise UsageError(message, "bad-range")
     return Steps((low, high), int(parts[2]))
 
@@ -176,7 +176,7 @@ def _number(name: str, text: str) -> float:
     except LinkworkError as error:
         raise UsageError(f"'{name}': {error.message}", error.code) from None
     if value is None:
-        raise UsageError(f"'{name}': '{text.strip()}' is no number, and no number with a unit", "bad-range")
+        raise UsageError(f"'{name}': '{text.strip()}' is not a number, with or without a unit", "bad-range")
     return value
 
 

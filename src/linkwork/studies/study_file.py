@@ -102,7 +102,7 @@ class StudyFile:
             if isinstance(given, list):
                 found[name] = [self._quantity(x, "vary", name, k) for k, x in enumerate(given)]
             elif isinstance(given, dict) or given is None or isinstance(given, bool):
-                message = f"'{given}' is no range and no list of values"
+                message = f"'{given}' is neither a range nor a list of values"
                 raise self.fault(message, "bad-range", "vary", name, suggestion="write 0.6:1.4:9 or [1, 2, 3]")
             else:
                 found[name] = str(given)
@@ -118,14 +118,14 @@ class StudyFile:
         with self.at(*place):
             value = units.quantity(str(given), None) if isinstance(given, str | int | float) else None
             if value is None or isinstance(given, bool):
-                raise UsageError(f"'{given}' is no number, and no number with a unit", "wrong-kind")
+                raise UsageError(f"'{given}' is not a number, with or without a unit", "wrong-kind")
             return value
 
     def text(self, key: str) -> str | None:
         given = self.data.get(key)
         if given is None or isinstance(given, str):
             return given
-        raise self.fault(f"'{given}' is no text", "wrong-kind", key)
+        raise self.fault(f"'{given}' is not a text", "wrong-kind", key)
 
     def texts(self, key: str) -> list[str]:
         """A text, or a list of texts."""
@@ -133,7 +133,7 @@ class StudyFile:
         found = given if isinstance(given, list) else [given]
         for k, x in enumerate(found):
             if not isinstance(x, str):
-                raise self.fault(f"'{x}' is no text", "wrong-kind", key, *([k] if found is given else []))
+                raise self.fault(f"'{x}' is not a text", "wrong-kind", key, *([k] if found is given else []))
         return found
 
     def number(self, key: str) -> float | None:
@@ -167,7 +167,7 @@ class StudyFile:
             if number is None or key in NUMBERS:
                 return number
             if number != int(number):
-                raise self.fault(f"'{self.data[key]}' is no whole number", "wrong-kind", key)
+                raise self.fault(f"'{self.data[key]}' is not a whole number", "wrong-kind", key)
             return int(number)
         return self.text(key)
 
@@ -181,7 +181,7 @@ def read_study(path: str, own: Collection[str]) -> StudyFile:
     study, known = StudyFile(read(path)), (*COMMON, *own)
     if study.data.get(MARK) != 1:
         raise study.fault(
-            f"'{study.data.get(MARK)}' is no version of studies", "bad-version", MARK, suggestion="write 1"
+            f"'{study.data.get(MARK)}' is not a version of studies", "bad-version", MARK, suggestion="write 1"
         )
     for key in study.data:
         if key not in known:

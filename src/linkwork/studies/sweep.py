@@ -161,7 +161,7 @@ def sweep(
 def computed(study: Study, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, NDArray[Any]]]:
     """These chunks, as they come."""
     if workers < 1:
-        raise UsageError(f"{workers} is no number of workers", "bad-value")
+        raise UsageError(f"{workers} is not a number of workers", "bad-value")
     if workers == 1 or len(chunks) < 2:
         for k in chunks:
             yield k, study.compute(k)

@@ -97,7 +97,7 @@ def check_unknowns(x: Sequence[Expr]) -> None:
     check_expressions("unknowns", x)
     for own, times in Counter(x).items():
         if own.op != "symbol":
-            raise UsageError(f"'{own!r}' is no symbol and cannot be an unknown", "bad-unknowns")
+            raise UsageError(f"'{own!r}' is not a symbol and cannot be an unknown", "bad-unknowns")
         if times > 1:
             raise UsageError(f"'{own.value}' is twice among the unknowns", "bad-unknowns")
         base, rate = _taken_apart(own)

@@ -102,7 +102,7 @@ def _draw_into(axes: Axes, panels: Sequence[Panel], x: Array, against: str, unit
     from matplotlib.axes import Axes as Known
 
     if not isinstance(axes, Known):
-        raise UsageError(f"ax = {axes!r} are no axes of matplotlib", "bad-value")
+        raise UsageError(f"ax = {axes!r} are not axes of matplotlib", "bad-value")
     if len(panels) != 1:
         units = ", ".join(panel.unit for panel in panels)
         raise UsageError(f"axes take quantities of one unit, and these are in {units}", "several-units")

@@ -83,7 +83,7 @@ def equilibria_lines(found: Equilibria) -> Lines:
         lines += [("found by", f"{f.paths} paths to {f.finite} complex solutions, {f.lost} lost: {complete}")]
     else:
         lines += [("found by", f"a search from {f.starts} starts, which proves nothing about what was not found")]
-        lines += [("", f"since {f.reason} is no polynomial")]
+        lines += [("", f"since {f.reason} is not a polynomial")]
     if not f.isolated:
         lines += [("", "some have others beside them, along what no force holds; these are examples")]
     every = list(f.rests[0].q) if n else []

@@ -82,7 +82,7 @@ def add_tableau(
         raise UsageError(f"'{name}' is an integrator of linkwork; choose another name", "duplicate-name")
     rows = [tuple(map(float, row))[:k] for k, row in enumerate(A)]
     if len(A) != s or any(len(row) < k or any(row[k:]) for k, row in enumerate(A)):
-        message = f"A of '{name}' is no lower triangle of {s} rows; implicit tableaus are not taken"
+        message = f"A of '{name}' is not a lower triangle of {s} rows; implicit tableaus are not taken"
         raise UsageError(message, "bad-tableau")
     if len(b_low) not in (s, s + 1):
         raise UsageError(f"b_low of '{name}' has {len(b_low)} weights, not {s} or {s + 1}", "bad-tableau")
