@@ -420,6 +420,44 @@ def check_statements(sheet: Worked) -> None:
         assert statement.difference <= 1e-10, plain(statement.relation)
 
 
+DRIVEN_SWING = """linkwork: 1
+name: driven swing
+ground: {points: {O: [0, 0]}}
+bodies:
+  a: {mass: 1.3, inertia: 0.2, position: [0.4*cos(0.3), 0.4*sin(0.3)], angle: 0.3,
+      points: {O: [-0.4, 0], A: [0.5, 0.1]}}
+  b: {mass: 0.8, inertia: 0.1, position: [0.9*cos(0.3) - 0.1*sin(0.3), 0.9*sin(0.3) + 0.1*cos(0.3)],
+      angular_velocity: 1.7, points: {A: [0, 0], B: [0.2, 0.6]}}
+joints:
+  O: {type: revolute, i: ground.O, j: a.O}
+  A: {type: revolute, i: a.A, j: b.A}
+drivers: {m: {joint: O, motion: 0.3 + 2*t + 0.7*t^2}}
+forces: {s: {type: spring-damper, i: ground.O, j: b.B, stiffness: 9, damping: 0.4, free_length: 0.3}}
+simulation: {t_end: 1, step: 0.1}
+"""
+SLED_ON_A_BELT = """linkwork: 1
+name: sled
+gravity: [0, 0]
+ground: {points: {O: [0, 0]}}
+bodies:
+  sled: {mass: 2, inertia: 0.3, angle: 0.4, points: {C: [0.1, 0.2]}, velocity: [0.3, (0.3*sin(0.4) + 0.3)/cos(0.4)]}
+joints:
+  belt: {type: velocity-constraint, of: length,
+         formula: "sled.vx*sin(sled.phi) - sled.vy*cos(sled.phi) + 0.3 + 0.8*t^2"}
+forces: {s: {type: spring-damper, i: ground.O, j: sled.C, stiffness: 9, damping: 0.4, free_length: 0.3}}
+simulation: {t_end: 1, step: 0.1}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["augmented", "qr", "coordinate-partitioning"])
+@pytest.mark.parametrize("text", [DRIVEN_SWING, SLED_ON_A_BELT], ids=["driven", "slip"])
+def test_constraints_of_time_are_explained_where_freedoms_are_left(text: str, formulation: str) -> None:
+    """Psi_t, its rate in gamma, S Psi_t in the velocities: of a driver that accelerates, of a row of velocities."""
+    sheet = explain(loads(text), formulation, 0.2)
+    check_statements(sheet)
+    assert max(sheet.difference) <= 1e-11
+
+
 @pytest.mark.diagonal
 @pytest.mark.parametrize("name", FIVE)
 @pytest.mark.parametrize("coordinates", ["joint", "minimal"])
