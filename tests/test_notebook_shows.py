@@ -63,7 +63,7 @@ def test_a_plot_is_drawn_into_axes_that_are_given(pendulum: lw.Model) -> None:
     np.testing.assert_allclose(np.asarray(axes.lines[-1].get_ydata(), dtype=float), np.degrees(motion[names[0]]))
     with pytest.raises(UsageError, match="one unit"):
         motion.plot("*.phi", "*.omega", ax=axes)
-    with pytest.raises(UsageError, match="no axes"):
+    with pytest.raises(UsageError, match="not axes"):
         motion.plot("*.phi", ax=figure)
     pyplot.close(figure)
 
