@@ -11,15 +11,25 @@ from pathlib import Path
 
 import verification
 from linkwork import Model, Trajectory, check, kinematics, load, simulate
+from linkwork.errors import UsageError
 from linkwork.modelfile import shipped
 from linkwork.view.page import built, write
 from linkwork.view.picture import still
 from linkwork.view.plot import save
+from linkwork.web.program import Program, program
 
 
 def move(model: Model) -> Trajectory:
     driven = model.about.checked.get("analysis") == "kinematics"
     return kinematics(model) if driven else simulate(model)
+
+
+def simulator(model: Model) -> Program | None:
+    """What lets the page of a mechanism simulate; nothing where that needs Python."""
+    try:
+        return program(model, driven=model.about.checked.get("analysis") == "kinematics")
+    except UsageError:
+        return None
 
 
 def entry(name: str, target: Path) -> list[str]:
@@ -30,8 +40,9 @@ def entry(name: str, target: Path) -> list[str]:
     save(motion.plot() if model.stated else still(motion, width=4.5, names=False), target / f"{file}.svg")
     moving = ""
     if built() and not model.stated:
-        write([motion], target / "extra" / "moving" / f"{file}.html")
-        moving = f' <a href="../moving/{file}.html">See it move.</a>'
+        made = simulator(model)
+        write([motion], target / "extra" / "moving" / f"{file}.html", live=made)
+        moving = f' <a href="../moving/{file}.html">See it move{" and change it" if made else ""}.</a>'
     report, row = check(model), verification.checked(name)
     rank = f" of rank {report.rank}" if report.redundant else ""
     freedoms = "driven in all freedoms" if report.dof == 0 else f"degrees of freedom: {report.dof}"

@@ -301,8 +301,7 @@ export class Live {
       this.say(play.text, play.joint);
       return;
     }
-    this.keepBefore();
-    this.viewer.results[0].others.length = 0;
+    if (this.pinned.getAttribute("aria-pressed") !== "true") this.viewer.results[0].others.length = 0;
     this.play = play;
     this.rolling = { t: [], poses: [], columns: [] };
     this.free.setAttribute("aria-pressed", "true");
