@@ -146,6 +146,7 @@ class System:
     source: Source
     programs: Mapping[str, ComputationSequence]
     functions: Mapping[str, NativeFunction]
+    in_p: Sequence[Expr]  # whose values p carries
     head: Array  # of p, but for what a run adds
     guards: Guards | None  # what a motion looks at along its steps
     n_signs: int  # numbers in p by which the time loop holds comparisons on one side
@@ -197,6 +198,11 @@ class System:
             owners += [k] * len(own)
             targets += own
         return owners, targets
+
+    def in_lanes(self, name: str, lanes: int) -> NativeFunction:
+        """A function for so many motions at once, see `compile_programs`."""
+        program = next(x for x in self.programs.values() if name in (x.name, x.head))
+        return compile_programs([program], self.in_p, lanes=lanes)[name]
 
     def with_values(self, equations: Equations) -> System:
         """The same machine code for equations that differ in the values of their parameters only."""
@@ -383,4 +389,4 @@ def compile_system(
         first_sign = len(HEADER_SYMBOLS) + len(scales) + len(e.held)
         guards = Guards(f.get("switches"), f.get("sampled"), tape, len(state), first_sign)
     sequences = {sequence.name: sequence for sequence in (*found, *of_parameters)}
-    return System(e, source, sequences, f, head, guards, len(signs))
+    return System(e, source, sequences, f, in_p, head, guards, len(signs))

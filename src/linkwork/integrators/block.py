@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.integrators.integrate import Problem, Settings, State
-from linkwork.integrators.memory import open_run
+from linkwork.integrators.memory import Run, open_run
 from linkwork.integrators.time_loop import go_on
 from linkwork.linalg.vectors import copy
 from linkwork.native.kernels import Memory, Pointer, kernel, offset, size_of, split
@@ -36,6 +36,19 @@ def told_places(m: Pointer) -> Told:
 
 
 TOLD = size_of(told_places)
+
+
+def tell(at: Run, end: int, told: Pointer) -> None:
+    """Write what is told of a motion that has ended."""
+    of = told_places(told)
+    of.end = end
+    of.t = at.x[0]
+    of.steps = at.steps
+    of.rejected = at.rejected
+    of.evaluations = at.evaluations
+    of.row = at.row
+    of.moments = at.n_moments
+    copy(at.residuals, of.residuals, 3)
 
 
 @kernel
@@ -74,15 +87,7 @@ def advance_block(
         copy(offset(starts, k * at.ny), offset(at.x, 1), at.ny)
         copy(offset(tolerances, k * at.n_norm), at.atol, at.n_norm)
         end = go_on(m, p, own, w, times, stops, offset(rows, k * n_rows * at.n_rows), budget)
-        of = told_places(offset(told, k * TOLD))
-        of.end = end
-        of.t = at.x[0]
-        of.steps = at.steps
-        of.rejected = at.rejected
-        of.evaluations = at.evaluations
-        of.row = at.row
-        of.moments = at.n_moments
-        copy(at.residuals, of.residuals, 3)
+        tell(at, end, offset(told, k * TOLD))
 
 
 class Advanced(NamedTuple):

@@ -13,6 +13,7 @@ from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.tolerances import EPSILON, TYPED
 
+GOES_ON = -1  # no End
 FAILED = 1.0  # status of a projection, besides zero
 MAX_STREAK = 50  # rejections of one step
 WITHIN = 20_000  # steps over which the pace of a run is measured
@@ -442,13 +443,23 @@ def reject(at: Run, outcome: int) -> None:
     at.failure = outcome
 
 
-def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """A step of the method; GOOD if its error is below the tolerance."""
+def forget_step(at: Run) -> None:
+    """Let nothing be known of the step that is tried next."""
     at.outcome = Outcome.GOOD
     at.known = at.failed_inside = at.has_dense = at.crosses = at.has_before = at.passes = False
     at.proposed = at.excess = at.leap = 0.0
-    call(at.step, m, p, own, w)
+
+
+def outcome_of_step(at: Run) -> int:
+    """GOOD if the error of the step is below the tolerance."""
     return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.error > 1.0 else at.outcome
+
+
+def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
+    """A step of the method."""
+    forget_step(at)
+    call(at.step, m, p, own, w)
+    return outcome_of_step(at)
 
 
 def look_along(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
@@ -478,6 +489,57 @@ def take_wish(at: Run) -> int:
     return reason
 
 
+def end_before_step(at: Run) -> int:
+    """Why no further step is tried, or GOES_ON."""
+    if at.row == at.n_times:
+        return End.REACHED
+    if is_hopeless(at):
+        return End.TOO_MANY_STEPS
+    if is_stuck(at):
+        return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
+    return GOES_ON
+
+
+def complete_step(
+    at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, end: float
+) -> int:
+    """What follows once the end of a step is projected: looks and reports inside it, its derivative."""
+    outcome: int = Outcome.GOOD
+    if at.expected < INF:
+        outcome = pass_singular(at, m, p, own, w, end)
+    if outcome == Outcome.GOOD and at.look != 0:
+        outcome = look_along(at, m, p, own, w)
+    if outcome == Outcome.GOOD:
+        outcome = report(at, m, p, own, w, times, rows)
+    if outcome == Outcome.GOOD:
+        outcome = settle(at, p, w, times, stops, rows)
+    if outcome == Outcome.GOOD and at.n_watched > 0:
+        outcome = note_end(at, m, p, own, w)
+    return outcome
+
+
+def conclude(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, outcome: int) -> int:
+    """Accept a step or choose a smaller one; why the piece ends with it, or GOES_ON."""
+    if outcome == Outcome.NOT_FINITE and at.first_sign > 0 and not at.is_let_go:  # a law without a value on one side
+        let_go(at, p)
+        return GOES_ON
+    if outcome != Outcome.GOOD and outcome != Outcome.EVENT:
+        reject(at, outcome)
+        return GOES_ON
+    accept(at)
+    if (at.crosses or at.passes) and at.begin != 0:
+        call(at.begin, m, p, own, w)
+    if at.passes and at.sample != 0:
+        call(at.sample, m, p, own, w)
+    if outcome == Outcome.EVENT:
+        call(at.happen, m, p, own, w)
+    if at.asking != 0:
+        return take_wish(at)
+    if at.n_moments == MOMENTS or at.is_full:
+        return End.REACHED if at.row == at.n_times else End.BUDGET
+    return GOES_ON
+
+
 def go_on(
     m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
 ) -> int:
@@ -490,45 +552,18 @@ def go_on(
     if not at.started and not start(at, m, p, own, w, rows):
         return End.NOT_FINITE
     for _ in range(budget):
-        if at.row == at.n_times:
-            return End.REACHED
-        if is_hopeless(at):
-            return End.TOO_MANY_STEPS
-        if is_stuck(at):
-            return End.NOT_PROJECTED if at.failure == Outcome.NOT_PROJECTED else End.STEP_TOO_SMALL
+        why: int = end_before_step(at)
+        if why != GOES_ON:
+            return why
         end = choose_step(at, stops)
         outcome: int = try_step(at, m, p, own, w)
         if outcome == Outcome.GOOD:
             outcome = project_end(at, p, w)
-        if outcome == Outcome.GOOD and at.expected < INF:
-            outcome = pass_singular(at, m, p, own, w, end)
-        if outcome == Outcome.GOOD and at.look != 0:
-            outcome = look_along(at, m, p, own, w)
         if outcome == Outcome.GOOD:
-            outcome = report(at, m, p, own, w, times, rows)
-        if outcome == Outcome.GOOD:
-            outcome = settle(at, p, w, times, stops, rows)
-        if outcome == Outcome.GOOD and at.n_watched > 0:
-            outcome = note_end(at, m, p, own, w)
-        if (
-            outcome == Outcome.NOT_FINITE and at.first_sign > 0 and not at.is_let_go
-        ):  # a law that has no value on one side
-            let_go(at, p)
-            continue
-        if outcome != Outcome.GOOD and outcome != Outcome.EVENT:
-            reject(at, outcome)
-            continue
-        accept(at)
-        if (at.crosses or at.passes) and at.begin != 0:
-            call(at.begin, m, p, own, w)
-        if at.passes and at.sample != 0:
-            call(at.sample, m, p, own, w)
-        if outcome == Outcome.EVENT:
-            call(at.happen, m, p, own, w)
-        if at.asking != 0:
-            return take_wish(at)
-        if at.n_moments == MOMENTS or at.is_full:
-            break
+            outcome = complete_step(at, m, p, own, w, times, stops, rows, end)
+        why = conclude(at, m, p, own, w, outcome)
+        if why != GOES_ON:
+            return why
     return End.REACHED if at.row == at.n_times else End.BUDGET
 
 

@@ -7,6 +7,7 @@ values on through w, because the time LLVM takes for one function grows faster t
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine
-from linkwork.native.elementary import FUNCTIONS, INTRINSICS, PAIR, PARTS_OF, call, define, float_bits
+from linkwork.native.elementary import FUNCTIONS, INTRINSICS, PARTS_OF, Text, call, define, float_bits
 from linkwork.sequences.sequence import Again, ComputationSequence
 
 Array = NDArray[np.float64]
@@ -106,6 +107,7 @@ class NativeFunction:
     operations: int = 0  # of a sequence
     parameters: int = 0  # doubles that p has at least
     code: object = field(default=None, repr=False)  # its owner, unless that is a kernel
+    lanes: int = 1  # doubles in the place of each of these, one behind the other
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
@@ -113,9 +115,10 @@ class NativeFunction:
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.array(x, dtype=float), np.ascontiguousarray(p, dtype=float)
-        if x.shape != (self.inputs,):
+        lanes = () if self.lanes == 1 else (self.lanes,)
+        if x.shape != (self.inputs, *lanes):
             raise ValueError(f"{self.name} takes {self.inputs} numbers, not {x.shape}")
-        y = np.empty(self.outputs)
+        y = np.empty((self.outputs, *lanes))
         self.fill(x, p, y)
         return y
 
@@ -123,7 +126,7 @@ class NativeFunction:
         """Write the results into y; all arrays are contiguous and as long as the code reads and writes them."""
         if len(p) < self.parameters:
             raise ValueError(f"{self.name} reads {self.parameters} parameters, not {len(p)}")
-        w = np.empty(self.work)
+        w = np.empty(self.work * self.lanes)
         if machine.missing():
             interpreted.find(self.address)(x.reshape(-1), p, y.reshape(-1), w)
             return
@@ -136,8 +139,12 @@ def compile_programs(
     without_p: Sequence[ComputationSequence] = (),
     around: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     seldom: Sequence[str] = (),
+    lanes: int = 1,
 ) -> dict[str, NativeFunction]:
     """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
+
+    Of several `lanes`, each does what one would do, to the bit: every double in x, p, y and w is so many, one of each
+    lane, and where a lane repeats its outputs more often than another this one keeps its own.
 
     Those `without_p` do not read it: they may compute what it carries. `around` gives LLVM code of further functions,
     each with the program that it calls, whose sizes it has. Programs named in `seldom`, the least often called last,
@@ -146,8 +153,8 @@ def compile_programs(
     if machine.missing():
         return _interpret(programs, parameters, without_p)
     tables: dict[object, str] = {}
-    lowered = {program.name: _lower(program, parameters, tables) for program in programs}
-    lowered |= {program.name: _lower(program, (), tables) for program in without_p}
+    lowered = {program.name: _lower(program, parameters, tables, lanes) for program in programs}
+    lowered |= {program.name: _lower(program, (), tables, lanes) for program in without_p}
     names = sorted(lowered, key=lambda name: seldom.index(name) + 1 if name in seldom else 0)
     totals = accumulate(lowered[name][1] for name in names)
     within = [name for name, total in zip(names, totals, strict=True) if total <= LONG]
@@ -161,22 +168,24 @@ def compile_programs(
                 inputs, outputs, head = len(program.inputs), len(program.outputs), program.head_outputs
                 sizes[program.name] = (inputs, outputs, work, operations, n_p)
                 if program.head:
-                    texts.append(_head(program))
+                    texts.append(_head(program, lanes))
                     sizes[program.head] = (inputs, head, outputs - head + work, operations, n_p)
         for name, (inner, text) in around.items():
             if inner in own:
                 texts.append(text)
                 sizes[name] = sizes[inner]
         if own:
-            text = "\n".join([*texts, _declarations(tables)])
-            made |= _assemble(f"{text}\n{define(text)}", opt, sizes)
+            text = "\n".join([*texts, _declarations(tables, lanes)])
+            made |= _assemble(f"{text}\n{define(text)}", opt, sizes, lanes)
     return made
 
 
-def _assemble(text: str, opt: int, sizes: Mapping[str, tuple[int, int, int, int, int]]) -> dict[str, NativeFunction]:
+def _assemble(
+    text: str, opt: int, sizes: Mapping[str, tuple[int, int, int, int, int]], lanes: int
+) -> dict[str, NativeFunction]:
     code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
     loaded = machine.load(code, sizes, machine.Source(lambda: text, opt))
-    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
+    return {name: NativeFunction(name, loaded.addresses[name], *size, loaded, lanes) for name, size in sizes.items()}
 
 
 def _interpret(
@@ -201,16 +210,16 @@ ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, p
 TAIL = ", ptr noalias %z"  # of a program with a head: where the outputs behind it go
 
 
-def _head(program: ComputationSequence) -> str:
+def _head(program: ComputationSequence, lanes: int) -> str:
     """The program, whose tail goes behind the head in y, and its head alone, whose tail goes into the scratch."""
     n, n_head, whole = len(program.outputs), program.head_outputs, f"{program.name}.whole"
     return f"""define void @{program.name}({ARGUMENTS}) nounwind {{
-  %z = getelementptr double, ptr %y, i64 {n_head}
+  %z = getelementptr double, ptr %y, i64 {n_head * lanes}
   tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %w, ptr %z)
   ret void
 }}
 define void @{program.head}({ARGUMENTS}) nounwind {{
-  %rest = getelementptr double, ptr %w, i64 {n - n_head}
+  %rest = getelementptr double, ptr %w, i64 {(n - n_head) * lanes}
   tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %rest, ptr %w)
   ret void
 }}"""
@@ -222,12 +231,35 @@ def _place(program: ComputationSequence, slot: int) -> tuple[str, int]:
     return ("z", slot - program.head_outputs) if is_tail else ("y", slot)
 
 
-def _declarations(tables: dict[object, str]) -> str:
+# Doubles of some lanes from one place to another, the others stay
+BLEND = """
+define internal void @blend(ptr %to, ptr %from, i64 %count, <{n} x i1> %mask) nounwind noinline {{
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %0 ], [ %next, %loop ]
+  %start = getelementptr <{n} x double>, ptr %from, i64 %k
+  %end = getelementptr <{n} x double>, ptr %to, i64 %k
+  %new = load <{n} x double>, ptr %start, align 8
+  %old = load <{n} x double>, ptr %end, align 8
+  %chosen = select <{n} x i1> %mask, <{n} x double> %new, <{n} x double> %old
+  store <{n} x double> %chosen, ptr %end, align 8
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}"""
+
+
+def _declarations(tables: dict[object, str], lanes: int) -> str:
     copying = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    return copying + (SPLINE + "\n".join(tables.values()) if tables else "")
+    blending = BLEND.format(n=lanes) if lanes > 1 else ""
+    return copying + blending + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
-def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str]) -> tuple[int, int, str]:
+def _lower(
+    program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str], lanes: int
+) -> tuple[int, int, str]:
     """The size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
@@ -252,7 +284,7 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
 
     bodies = []
     for start in range(0, max(len(sequence), 1), PART):
-        emitter = _Emitter(given, handed_on, tables)
+        emitter = _Emitter(given, handed_on, tables, lanes)
         for node in sequence[start : start + PART]:
             emitter.compute(node)
             if node in at_once:
@@ -271,7 +303,7 @@ def _lower(program: ComputationSequence, parameters: Sequence[Expr], tables: dic
     whole, tail, z = (f"{name}.whole", TAIL, ", ptr %z") if program.head else (name, "", "")
     repeated = []
     if again:
-        size, text = _repetition(program, [*handed_on], parameters, tables)
+        size, text = _repetition(program, [*handed_on], parameters, tables, lanes)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
@@ -298,7 +330,11 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
 
 
 def _repetition(
-    program: ComputationSequence, handed_on: list[Expr], parameters: Sequence[Expr], tables: dict[object, str]
+    program: ComputationSequence,
+    handed_on: list[Expr],
+    parameters: Sequence[Expr],
+    tables: dict[object, str],
+    lanes: int,
 ) -> tuple[int, str]:
     """The doubles it needs besides, and functions: name.again improves once, name.needs judges, name.more is the loop.
 
@@ -309,38 +345,64 @@ def _repetition(
     inner = ComputationSequence(f"{name}.again", [*handed_on, *again.x.values()], [*again.outputs.values()])
     results = [again.improved.get(slot, symbol(f"result {slot}")) for slot in again.outputs]
     judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
-    (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables) for f in (inner, judge))
+    (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables, lanes) for f in (inner, judge))
     n_in, n_out = len(inner.inputs), len(inner.outputs)
-    copies_in = [_copy(y, at, "x", len(handed_on) + k, n) for k, y, at, n in _runs(program, again.x)]
-    copies_out = [_copy("out", k, y, at, n) for k, y, at, n in _runs(program, again.outputs)]
-    z = ", ptr %z" if program.head else ""
-    arguments = f"ptr %x, ptr %p, ptr %y{z}, i64 %count, i64 %most, i1 %weak"
-    loop = f"""define internal void @{name}.more({arguments}) nounwind noinline {{
-  %out = getelementptr double, ptr %x, i64 {n_in}
-  %verdict = getelementptr double, ptr %x, i64 {n_in + n_out}
-  %scratch = getelementptr double, ptr %x, i64 {n_in + n_out + 1}
+    copies_in = [_copy(y, at, "x", len(handed_on) + k, n, lanes) for k, y, at, n in _runs(program, again.x)]
+    copies_out = [_copy("out", k, y, at, n, lanes, masked=True) for k, y, at, n in _runs(program, again.outputs)]
+    f, z = Text(lanes), ", ptr %z" if program.head else ""
+    integers, truths, numbers = f.type("i64"), f.type("i1"), f.type("double")
+    one, zero = f.value(1, "i64").name, f.value(0.0, "double").name
+    loop = f"""define internal void @{name}.more({_loop_arguments(lanes, z)}) nounwind noinline {{
+  %out = getelementptr double, ptr %x, i64 {n_in * lanes}
+  %verdict = getelementptr double, ptr %x, i64 {(n_in + n_out) * lanes}
+  %scratch = getelementptr double, ptr %x, i64 {(n_in + n_out + 1) * lanes}
   br label %loop
 loop:
-  %k = phi i64 [ 0, %0 ], [ %next, %loop ], [ %next, %judge ]
+  %k = phi {integers} [ zeroinitializer, %0 ], [ %next, %enough ], [ %next, %judge ]
+  %active = phi {truths} [ %wanted, %0 ], [ %goes_on, %enough ], [ %more, %judge ]
   {"".join(copies_in)}
   call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch)
   {"".join(copies_out)}
-  %next = add i64 %k, 1
-  %few = icmp slt i64 %next, %count
-  br i1 %few, label %loop, label %enough
+  %next = add {integers} %k, {one}
+  %few = icmp slt {integers} %next, %count
+  %goes_on = and {truths} %active, %few
+  %room = icmp slt {integers} %next, %most
+  %may = and {truths} %weak, %room
+  %doubtful = and {truths} %active, %may
+  %undone = or {truths} %goes_on, %doubtful
+  {_some("undone", lanes)}
+  br i1 %some.undone, label %enough, label %done
 enough:
-  %room = icmp slt i64 %next, %most
-  %may = and i1 %weak, %room
-  br i1 %may, label %judge, label %done
+  %clear = xor {truths} %few, {f.value(True, "i1").name}
+  %asked = and {truths} %doubtful, %clear
+  {_some("asked", lanes)}
+  br i1 %some.asked, label %judge, label %loop
 judge:
   call void @{name}.needs(ptr %x, ptr %p, ptr %verdict, ptr %scratch)
-  %needs = load double, ptr %verdict
-  %more = fcmp une double %needs, 0.0
-  br i1 %more, label %loop, label %done
+  %needs = load {numbers}, ptr %verdict, align 8
+  %lacks = fcmp une {numbers} %needs, {zero}
+  %still = and {truths} %asked, %lacks
+  %more = or {truths} %goes_on, %still
+  {_some("more", lanes)}
+  br i1 %some.more, label %loop, label %done
 done:
   ret void
 }}"""
     return n_in - len(handed_on) + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
+
+
+def _loop_arguments(lanes: int, z: str) -> str:
+    """Of the loop of repetitions: `wanted` are the lanes that have one to do."""
+    f = Text(lanes)
+    integers, truths = f.type("i64"), f.type("i1")
+    return f"ptr %x, ptr %p, ptr %y{z}, {integers} %count, {integers} %most, {truths} %weak, {truths} %wanted"
+
+
+def _some(name: str, lanes: int) -> str:
+    """Whether one of the lanes is true."""
+    if lanes == 1:
+        return f"%some.{name} = or i1 %{name}, false"
+    return f"%some.{name} = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %{name})"
 
 
 def _runs(program: ComputationSequence, slots: Iterable[int]) -> Iterator[tuple[int, str, int, int]]:
@@ -351,20 +413,25 @@ def _runs(program: ComputationSequence, slots: Iterable[int]) -> Iterator[tuple[
         yield k, array, first, 1 + len(others)
 
 
-def _copy(source: str, start: int, target: str, k: int, count: int) -> str:
+def _copy(source: str, start: int, target: str, k: int, count: int, lanes: int, masked: bool = False) -> str:
     """However many there are, in one piece: LLVM takes long for a function of many copies."""
     label = f"{source}{start}.{target}{k}"
-    return f"""
-  %from.{label} = getelementptr double, ptr %{source}, i64 {start}
-  %to.{label} = getelementptr double, ptr %{target}, i64 {k}
-  call void @llvm.memcpy.p0.p0.i64(ptr %to.{label}, ptr %from.{label}, i64 {8 * count}, i1 false)"""
+    places = f"""
+  %from.{label} = getelementptr double, ptr %{source}, i64 {start * lanes}
+  %to.{label} = getelementptr double, ptr %{target}, i64 {k * lanes}"""
+    if masked and lanes > 1:
+        mask = f"<{lanes} x i1> %active"
+        return f"""{places}
+  call void @blend(ptr %to.{label}, ptr %from.{label}, i64 {count}, {mask})"""
+    return f"""{places}
+  call void @llvm.memcpy.p0.p0.i64(ptr %to.{label}, ptr %from.{label}, i64 {8 * count * lanes}, i1 false)"""
 
 
 class _Emitter:
     """The lines of one LLVM function and the names its values have in it."""
 
     def __init__(
-        self, given: dict[Expr, tuple[str, int]], handed_on: dict[Expr, int], tables: dict[object, str]
+        self, given: dict[Expr, tuple[str, int]], handed_on: dict[Expr, int], tables: dict[object, str], lanes: int
     ) -> None:
         self.given = given
         self.handed_on = handed_on
@@ -373,12 +440,17 @@ class _Emitter:
         self.names: dict[Expr, str] = {}
         self.pointers: dict[tuple[str, int], str] = {}
         self.pairs: dict[str, str] = {}  # sine and cosine of a value
+        self.of = Text(lanes)
+        self.numbers, self.truths = self.of.type("double"), self.of.type("i1")
+
+    def constant(self, value: float) -> str:
+        return self.of.value(value, "double").name
 
     def pointer(self, array: str, k: int) -> str:
         name = self.pointers.get((array, k))
         if name is None:
             name = self.pointers[array, k] = f"%{array}{k}"
-            self.lines.append(f"{name} = getelementptr double, ptr %{array}, i64 {k}")
+            self.lines.append(f"{name} = getelementptr double, ptr %{array}, i64 {k * self.of.lanes}")
         return name
 
     def value(self, node: Expr) -> str:
@@ -386,84 +458,98 @@ class _Emitter:
         name = self.names.get(node)
         if name is None:
             if node.op == "constant" and node not in self.given:
-                return float_bits(node.number)
+                return self.constant(node.number)
             array, k = self.given[node] if node in self.given else ("w", self.handed_on[node])
             name = self.names[node] = f"%v{len(self.names)}"
-            self.lines.append(f"{name} = load double, ptr {self.pointer(array, k)}")
+            self.lines.append(f"{name} = load {self.numbers}, ptr {self.pointer(array, k)}, align 8")
         return name
 
     def store(self, node: Expr, array: str, k: int) -> None:
         value = self.value(node)
-        self.lines.append(f"store double {value}, ptr {self.pointer(array, k)}")
+        self.lines.append(f"store {self.numbers} {value}, ptr {self.pointer(array, k)}, align 8")
 
     def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
         """If a number in p or a weakness wishes it, call the loop of repetitions, with these values stored in w."""
+        integers, lanes = self.of.type("i64"), self.of.lanes
         for number, node in (("count", again.count), ("most", again.most)):
-            self.lines.append(f"%{number} = load i64, ptr {self.pointer(*self.given[node])}")
+            self.lines.append(f"%{number} = load {integers}, ptr {self.pointer(*self.given[node])}, align 8")
         is_weak = self.value(again.is_weak)
-        self.lines.append(f"""%weak = fcmp une double {is_weak}, 0.0
-%room = icmp sgt i64 %most, 0
-%useful = and i1 %weak, %room
-%counted = icmp sgt i64 %count, 0
-%wanted = or i1 %counted, %useful
-br i1 %wanted, label %again, label %done
+        self.lines.append(f"""%weak = fcmp une {self.numbers} {is_weak}, {self.constant(0.0)}
+%room = icmp sgt {integers} %most, zeroinitializer
+%useful = and {self.truths} %weak, %room
+%counted = icmp sgt {integers} %count, zeroinitializer
+%wanted = or {self.truths} %counted, %useful
+{_some("wanted", lanes)}
+br i1 %some.wanted, label %again, label %done
 again:""")
         for node in kept:
             self.store(node, "w", self.handed_on[node])
         y = "ptr %y, ptr %z" if has_tail else "ptr %y"
-        self.lines.append(f"""call void @{name}(ptr %w, ptr %p, {y}, i64 %count, i64 %most, i1 %weak)
+        given = f"{integers} %count, {integers} %most, {self.truths} %weak, {self.truths} %wanted"
+        self.lines.append(f"""call void @{name}(ptr %w, ptr %p, {y}, {given})
 br label %done
 done:""")
+
+    def choose(self, name: str, condition: str, a: str, b: str) -> None:
+        t = self.numbers
+        self.lines.append(f"{name} = select {self.truths} {condition}, {t} {a}, {t} {b}")
 
     def compute(self, node: Expr) -> None:
         a = [self.value(argument) for argument in node.args]
         name = f"%v{len(self.names)}"
         self.names[node] = name
-        emit = self.lines.append
+        emit, t, lanes = self.lines.append, self.numbers, self.of.lanes
+        zero = self.constant(0.0)
         op = {"abs": "fabs"}.get(node.op, node.op)
         if op in BINARY:
-            emit(f"{name} = {BINARY[op]} double {a[0]}, {a[1]}")
+            emit(f"{name} = {BINARY[op]} {t} {a[0]}, {a[1]}")
         elif op == "neg":
-            emit(f"{name} = fneg double {a[0]}")
+            emit(f"{name} = fneg {t} {a[0]}")
         elif op in INTRINSICS or op in FUNCTIONS:
-            emit(f"{name} = {call(op, a)}")
+            emit(f"{name} = {call(op, a, lanes)}")
         elif op in PARTS_OF:
             function, part = PARTS_OF[op]
             both = self.pairs.get(a[0])
             if both is None:
                 both = self.pairs[a[0]] = f"{name}.pair"
-                emit(f"{both} = {call(function, a)}")
-            emit(f"{name} = extractvalue {PAIR} {both}, {part}")
+                emit(f"{both} = {call(function, a, lanes)}")
+            emit(f"{name} = extractvalue {{{t}, {t}}} {both}, {part}")
         elif op in ("min", "max"):
-            emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} double {a[0]}, {a[1]}")
-            emit(f"{name}.m = select i1 {name}.c, double {a[0]}, double {a[1]}")  # one instruction, b if a is NaN
-            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
-            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.m")
+            emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} {t} {a[0]}, {a[1]}")
+            self.choose(f"{name}.m", f"{name}.c", a[0], a[1])  # one instruction, b if a is NaN
+            emit(f"{name}.u = fcmp uno {t} {a[0]}, {zero}")
+            self.choose(name, f"{name}.u", a[0], f"{name}.m")
         elif op in ("lt", "le"):
-            emit(f"{name}.c = fcmp o{op} double {a[0]}, {a[1]}")
-            emit(f"{name}.o = uitofp i1 {name}.c to double")
-            emit(f"{name}.u = fcmp uno double {a[0]}, {a[1]}")
-            emit(f"{name} = select i1 {name}.u, double 0x7FF8000000000000, double {name}.o")
+            emit(f"{name}.c = fcmp o{op} {t} {a[0]}, {a[1]}")
+            emit(f"{name}.o = uitofp {self.truths} {name}.c to {t}")
+            emit(f"{name}.u = fcmp uno {t} {a[0]}, {a[1]}")
+            self.choose(name, f"{name}.u", self.constant(math.nan), f"{name}.o")
         elif op == "select":
-            emit(f"{name}.c = fcmp one double {a[0]}, 0.0")
-            emit(f"{name}.s = select i1 {name}.c, double {a[1]}, double {a[2]}")
-            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
-            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.s")
+            emit(f"{name}.c = fcmp one {t} {a[0]}, {zero}")
+            self.choose(f"{name}.s", f"{name}.c", a[1], a[2])
+            emit(f"{name}.u = fcmp uno {t} {a[0]}, {zero}")
+            self.choose(name, f"{name}.u", a[0], f"{name}.s")
         elif op == "sign":
-            emit(f"{name}.p = fcmp ogt double {a[0]}, 0.0")
-            emit(f"{name}.n = fcmp olt double {a[0]}, 0.0")
-            emit(f"{name}.q = uitofp i1 {name}.p to double")
-            emit(f"{name}.m = uitofp i1 {name}.n to double")
-            emit(f"{name}.s = fsub double {name}.q, {name}.m")
-            emit(f"{name}.u = fcmp uno double {a[0]}, 0.0")
-            emit(f"{name} = select i1 {name}.u, double {a[0]}, double {name}.s")
+            emit(f"{name}.p = fcmp ogt {t} {a[0]}, {zero}")
+            emit(f"{name}.n = fcmp olt {t} {a[0]}, {zero}")
+            emit(f"{name}.q = uitofp {self.truths} {name}.p to {t}")
+            emit(f"{name}.m = uitofp {self.truths} {name}.n to {t}")
+            emit(f"{name}.s = fsub {t} {name}.q, {name}.m")
+            emit(f"{name}.u = fcmp uno {t} {a[0]}, {zero}")
+            self.choose(name, f"{name}.u", a[0], f"{name}.s")
         elif op == "spline":
             knots, coefficients, order = node.value
             table = self.table(knots, coefficients)
-            size = len(coefficients)
-            emit(
-                f"{name} = call double @spline(double {a[0]}, ptr @{table}.k, ptr @{table}.c, i64 {size}, i64 {order})"
-            )
+            rest = f"ptr @{table}.k, ptr @{table}.c, i64 {len(coefficients)}, i64 {order}"
+            if lanes == 1:
+                emit(f"{name} = call double @spline(double {a[0]}, {rest})")
+            whole = "poison"
+            for k in range(lanes if lanes > 1 else 0):  # each lane in a piece of its own
+                emit(f"{name}.x{k} = extractelement {t} {a[0]}, i32 {k}")
+                emit(f"{name}.y{k} = call double @spline(double {name}.x{k}, {rest})")
+                into = name if k == lanes - 1 else f"{name}.w{k}"
+                emit(f"{into} = insertelement {t} {whole}, double {name}.y{k}, i32 {k}")
+                whole = into
         else:
             raise KeyError(f"no machine code for '{node.op}'")
 

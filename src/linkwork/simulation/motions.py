@@ -39,6 +39,7 @@ from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitu
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.integrators.block import Advanced, Track
 from linkwork.integrators.integrate import Problem, Settings
+from linkwork.integrators.lanes import Team, lanes_here, refusal
 from linkwork.native.kernels import size_of
 from linkwork.native.rows import evaluate_rows
 from linkwork.readings import Quantity, Readings
@@ -83,11 +84,16 @@ class Plan:
     def t_end(self) -> float:
         return float(self.times[-1])
 
-    def track(self) -> Track:
-        """Memory for one thread."""
-        s = self.system
+    def track(self) -> Track | Team:
+        """Memory for one thread, in lanes where the problem lets it."""
+        s, how, derivative = self.system, self.form.how, self.form.derivative
         n_p = s.first_of_parameters + s.functions["prepare"].outputs
-        return Track(self.problem, n_p, self.times, self.control, self.stops, self.max_steps)
+        limits = n_p, self.times, self.control, self.stops, self.max_steps
+        if refusal(self.problem):
+            return Track(self.problem, *limits)
+        key = "lanes", derivative.name, how.formulation, how.stabilization, s.source.metric
+        code = self.mechanism.shared.compiled(key, lambda _: s.in_lanes(derivative.name, lanes_here()))
+        return Team(self.problem, code, *limits)
 
 
 @dataclass(frozen=True, eq=False)

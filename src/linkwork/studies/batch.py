@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import xarray
 
     from linkwork.integrators.block import Track
+    from linkwork.integrators.lanes import Team
 
 Array = NDArray[np.float64]
 
@@ -69,12 +70,12 @@ class Batch:
         return local()
 
     @property
-    def track(self) -> Track:
+    def track(self) -> Track | Team:
         """Memory of this thread."""
         assert isinstance(self.plan, Plan)
         if not hasattr(self._own, "track"):
             self._own.track = self.plan.track()
-        found: Track = self._own.track
+        found: Track | Team = self._own.track
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -24,7 +24,18 @@ from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
 from linkwork.native import cache, interpreted, machine
 from linkwork.native.elementary import float_bits
-from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, offset, offsets_of, size_of, split
+from linkwork.native.kernels import (
+    Memory,
+    Pointer,
+    call,
+    integer,
+    kernel,
+    memory_at,
+    offset,
+    offsets_of,
+    size_of,
+    split,
+)
 
 OPT = 1  # of the code generator, which has nothing to find out about straight code
 INF = math.inf
@@ -49,6 +60,8 @@ class Stages(Memory):
     last_h: float
     calm: int  # good steps since it was last looked, LOOK - SOON more at a beginning and after a doubt
     is_doubted: bool  # whether the last look found steps beyond the limit
+    away: int  # the address of the stages where they stand among those of other motions, or 0, and
+    apart: int  # how far from each other their components are there
     gap: Pointer
     arguments: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     stages: Pointer  # count n: the k_i
@@ -79,21 +92,34 @@ def stage(at: Run, its: Stages, i: int) -> Pointer:
     return at.k_new if i == its.s else offset(its.stages, i * at.n)
 
 
-def error_norm(at: Run, its: Stages) -> float:
-    """The error of a step in units of the tolerance, in the mean over the components; its form is Tableau's."""
+def gather_stages(at: Run, its: Stages) -> None:
+    """Have the k_i of a step that was computed among others."""
+    if its.away != 0:
+        k = memory_at(its.away, its.s * at.n * its.apart)
+        for i in range(1, its.s):
+            for j in range(at.ny):
+                its.stages[i * at.n + j] = k[(i * at.ny + j) * its.apart]
+
+
+def error_sums(at: Run, its: Stages) -> tuple[float, float]:
+    """The squares of both parts of the error of a step, in units of the tolerance, added up over the components."""
     y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol
     high = low = 0.0
     for i in range(at.ny):
         scale = 1.0 / (at.atol[i] + rtol * max(abs(y[i]), abs(y_new[i])))
         high += (its.E_k[i] * scale) ** 2
         low += (its.E_low_k[i] * scale) ** 2
-    if high == 0.0:
-        return 0.0
-    return high / math.sqrt(at.n_norm * (high + 0.01 * low))
+    return high, low
+
+
+def error_norm(high: float, low: float, n: int) -> float:
+    """The error of a step in units of the tolerance, in the mean over n components; its form is Tableau's."""
+    return 0.0 if high == 0.0 else high / math.sqrt(n * (high + 0.01 * low))
 
 
 def find_failure(at: Run, its: Stages, count: int) -> None:
     """Look for the first of the k_i, i < count, that is not finite."""
+    gather_stages(at, its)
     s = its.s
     at.outcome = Outcome.NOT_FINITE
     for i in range(count - 1, 0, -1):
@@ -102,28 +128,24 @@ def find_failure(at: Run, its: Stages, count: int) -> None:
             copy(stage_argument(at, its, i), at.x_inside, 1 + at.n)
 
 
-def seems_limited(at: Run, its: Stages) -> bool:
-    """Whether the last stage of a good step and its end, two states at one time, show a mode that limits the step.
-
-    h |lambda| ~ h |k_new - k_i|/|y_new - y_i|.                                              [hairer1996, section IV.2]
-    """
+def compare_ends(at: Run, its: Stages) -> tuple[float, float]:
+    """Of the last stage of a good step and its end, two states at one time: |k_new - k_i|^2 and |y_new - y_i|^2."""
     x, k, slope, gap = stage_argument(at, its, its.s - 1), stage(at, its, its.s - 1), 0.0, 0.0
     for j in range(at.n_norm):
         by = 1.0 / tolerance(at, j)
         slope += ((at.k[j] - k[j]) * by) ** 2
         gap += ((at.x[1 + j] - x[1 + j]) * by) ** 2
-    return its.last_h**2 * slope > (NEARLY * its.limit) ** 2 * gap
+    return slope, gap
 
 
-def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
+def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer, slope: float, gap: float) -> None:
     """Ask for another method where steps are limited by a fast mode that does not show, not by what does.
 
     A step is longer than a mode that shows would let it be, beyond `limit`, or its length that of a mode which decays.
-    [hairer1996, section IV.2] Two looks must find that, since a contact may pass meanwhile.
+    [hairer1996, section IV.2] Two looks must find that, since a contact may pass meanwhile. A mode may limit the step
+    where h |lambda| ~ h |k_new - k_i|/|y_new - y_i|, see `compare_ends`.
     """
-    if stage_argument(at, its, its.s - 1)[0] != at.x[0]:  # no good step right before
-        return
-    its.calm += SOON if seems_limited(at, its) else 1
+    its.calm += SOON if its.last_h**2 * slope > (NEARLY * its.limit) ** 2 * gap else 1
     if its.calm < LOOK or at.t_end - at.x[0] <= MANY * its.last_h:
         return
     size, real = find_fastest(at, p, w, its.E_k, offset(its.stages, at.n), at.k_inside)
@@ -134,21 +156,27 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer) -> None:
     its.calm = LOOK - SOON if is_beyond else 0
 
 
+def judge_step(at: Run, its: Stages, high: float, low: float) -> None:
+    """Count the stages that have been evaluated, and take the error from its sums."""
+    at.known = its.knows_new
+    at.evaluations += its.s if at.known else its.s - 1
+    at.error = error_norm(high, low, at.n_norm)
+
+
 @kernel
 def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """A step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_stages(own, at)
-    s = its.s
-    if its.limit < INF:
-        look_for_stiffness(at, its, p, w)
+    if its.limit < INF and stage_argument(at, its, its.s - 1)[0] == at.x[0]:  # a good step was right before
+        slope, gap = compare_ends(at, its)
+        look_for_stiffness(at, its, p, w, slope, gap)
     its.last_h = at.h
     call(its.evaluate, m, p, own, w)
-    at.known = its.knows_new
-    at.evaluations += s if at.known else s - 1
-    at.error = error_norm(at, its)
+    high, low = error_sums(at, its)
+    judge_step(at, its, high, low)
     if not (at.error < INF and is_finite(offset(at.x_new, 1), at, at.n)):
-        find_failure(at, its, s)
+        find_failure(at, its, its.s)
 
 
 @kernel
@@ -157,6 +185,7 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at = open_run(m)
     its = open_stages(own, at)
     s, count = its.s, its.n_k
+    gather_stages(at, its)
     if not at.known:
         differentiate(at, p, w)
     call(its.interpolate, m, p, own, w)
