@@ -156,6 +156,34 @@ def test_another_value_moves_as_if_it_had_been_written() -> None:
     assert "spring" in m
 
 
+def test_a_copy_takes_elements_of_the_first() -> None:
+    m = four_bar()
+    other = m.copy(l="110 mm")
+    other.point_force("push", m["crank"]["A"], force=("1 N", 0))
+    other.torque("turn", m["crank"], torque="1 N*m")
+    assert "push" in other
+    assert "push" not in m
+
+
+def test_values_with_units_are_taken_wherever_numbers_are() -> None:
+    m = four_bar()
+    expected = m.kinematics({"l": 0.13, "n": np.pi}, t_end=0.5, assemble=True)
+    for of in (m, m.prepare()):
+        found = of.kinematics({"l": "130 mm", "n": "30 rpm"}, t_end="500 ms", assemble=True)
+        np.testing.assert_array_equal(found.q, expected.q)
+    disc = lw.PlanarModel("disc")
+    disc.fix(O=(0, 0))
+    disc.revolute("O", disc.ground, disc.body("disc", mass=1, inertia=1, points=dict(O=(0, 0))))
+    start = disc.simulate(start={"disc.phi": "30 deg", "disc.omega": "30 rpm"}, t_end=1)
+    assert start["disc.phi"][0] == pytest.approx(np.pi / 6, rel=1e-15)
+    assert start["disc.phi"][-1] == pytest.approx(np.pi / 6 + np.pi)
+
+
+def test_what_a_type_is_called_elsewhere_is_answered_by_its_name() -> None:
+    with pytest.raises(AttributeError, match="no 'pin'; write revolute"):
+        four_bar().pin("O")
+
+
 def test_events_and_motions_between_points() -> None:
     """A mass on a slide, pulled at 0.1 m/s for a second, then stopped by an event: x = 0.3 + 0.1 t."""
     m = lw.PlanarModel("slide")
@@ -280,6 +308,24 @@ WRONG = {
     "lw.PlanarModel('x', a='3 foo')": "no unit 'foo'",
     "m.kinematics(t_end='3 kg')": "not time",
     "m.simulate(t_end='soon')": "not a time",
+    "m.simulate(tend=1)": "did you mean 't_end'",
+    "m.kinematics({'l': '3 kg'}, t_end=1, assemble=True)": "of kind mass",
+    "m.kinematics(assembled=True)": "did you mean 'assemble'",
+    "m.check(3)": "too many positional arguments",
+    "m.simulate(start={'crank.phi': '3 mm'})": "of kind length",
+    "m.body(mass=1)": "is empty",
+    "m.driver('second', O)": "missing a required argument: 'motion'",
+    "m.driver('second', O, 't', freedon='angle')": "did you mean 'freedom'",
+    "m.change('crank', name='rod')": "multiple values for argument 'name'",
+    "m.copy(3)": "too many positional arguments",
+    "m.fix(O=(1, 1))": "has a point 'O' already",
+    "m.hardpoints(Z=(1, 2, 3))": "pair of numbers",
+    "[m.hardpoints(Z=(1, 2)), m.hardpoints(Z=(1, 3))]": "a hard point 'Z' already",
+    "setattr(m, 'gravty', (0, 0))": "did you mean 'gravity'",
+    "setattr(m, 'name', 'other')": "no setting 'name'",
+    "lw.PlanarModel('x', l=float('nan'))": "not a finite number",
+    "m.revolute('R', crank['A'], lw.PlanarModel('o').body('rocker', mass=1, points=dict(R=(0, 0))))": "no element of",
+    "m.driver('second', lw.PlanarModel('o').body('crank', mass=1), 't')": "no element of",
 }
 
 

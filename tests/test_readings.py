@@ -36,12 +36,30 @@ def test_values_between_report_times_follow_the_motion(motion: lw.Trajectory) ->
     for t in (0.0, 0.25, 1.234, 3.0):
         assert motion.at(t)["cart.x"] == pytest.approx(0.1 * np.cos(2 * t), abs=5e-7)
     assert motion.at("250 ms") == motion.at(0.25)
+    at_all, times = motion.at(["250 ms", 1.234, 3.0]), (0.25, 1.234, 3.0)
+    assert len(at_all) == len(motion)
+    for name, values in at_all.items():
+        np.testing.assert_array_equal(values, [motion.at(t)[name] for t in times])
+
+
+def test_a_part_of_a_motion_is_read_like_the_whole(motion: lw.Trajectory) -> None:
+    """v = -0.2 sin(2 t) has the mean 0.1 (cos 2 b - cos 2 a)/(b - a); the trapezoidal rule errs by h^2/12 of v''."""
+    part = motion.between("500 ms", 2)
+    assert (part.t[0], part.t[-1], len(part.t)) == (0.5, 2.0, 16)
+    assert part.mean("cart.vx") == pytest.approx(0.1 * (np.cos(4) - np.cos(1)) / 1.5, rel=0.01)
+    assert part.at(1.26)["cart.x"] == motion.at(1.26)["cart.x"]
+    shown = motion.to("ms", "mm").between(500, "2 s")
+    assert shown["cart.x"][-1] == pytest.approx(1000 * part["cart.x"][-1], rel=1e-14)
+    np.testing.assert_allclose(shown["t"], 1000 * part.t)
+    assert motion.notes == motion.info.notes
 
 
 def test_times_of_crossings_are_those_of_the_motion(motion: lw.Trajectory) -> None:
     np.testing.assert_allclose(motion.when("cart.x = 0"), [np.pi / 4, 3 * np.pi / 4], atol=3e-6)
     np.testing.assert_allclose(motion.when("2*cart.x = 0.1"), np.array([1, 5]) * np.pi / 6, atol=5e-6)
     assert len(motion.when("cart.x = 1")) == 0
+    np.testing.assert_allclose(motion.when("cart.x = 50 mm"), motion.when("cart.x = 0.05"), rtol=1e-12)
+    np.testing.assert_allclose(motion.to("cm").when("5 cm = cart.x"), motion.when("cart.x = 0.05"), rtol=1e-12)
     assert motion.to("mm").when("cart.x = 50") == pytest.approx(motion.when("cart.x = 0.05"))
     assert motion.to("ms", "mm").when("cart.x = 50") == pytest.approx(1000 * motion.when("cart.x = 0.05"))
 

@@ -488,7 +488,7 @@ def test_refused_with_reason() -> None:
         ({"u": "fast"}, "a number, a function of t and state, or a table"),
     ):
         with pytest.raises(UsageError, match=reason):
-            simulate(model, given)  # type: ignore[arg-type]
+            simulate(model, given)
 
 
 def test_run_takes_inputs(tmp_path: Path, linkwork: Answer) -> None:

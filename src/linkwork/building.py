@@ -29,12 +29,12 @@ from linkwork.document import Data, Document, Keys, dump, name_fault, save
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
-from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.errors import ModelError, UsageError, checked_call, did_you_mean
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.methods import Analyses
 from linkwork.model import Model
 from linkwork.modelfile import build, find, schema
-from linkwork.modelfile.faults import shape_fault
+from linkwork.modelfile.faults import OTHER_NAMES, shape_fault
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 from linkwork.writing.printers import text
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
 SECTIONS = ("bodies", "joints", "drivers", "forces", "events", "actuators", *SIGNALS)
+SETTINGS = ("gravity", "simulation", "view")  # what is assigned
 MISSING = {"unknown-body": "bodies", "unknown-joint": "joints"}  # where errors of these codes looked in vain
 POSITIONAL = ("i", "j", "at", "on", "joint", "follower", "force", "torque")  # arguments that need no keyword
 
@@ -121,6 +122,7 @@ class Builder(Analyses):
 
     space: ClassVar[Space]
 
+    @checked_call()
     def __init__(self, name: str, /, **parameters: Any) -> None:
         at = where()
         data: dict[str, Any] = {"linkwork": schema.FORMAT, "name": name, "space": self.space}
@@ -128,6 +130,7 @@ class Builder(Analyses):
         self.document = Document(at["file"], data, {(): at["line"]}, {(): at["file"]})
         self._hardpoints: dict[str, Any] = {}
         self._model: Model | None = None
+        self._origin = object()  # the same in copies, which take each other's elements
         self._check(())
 
     @classmethod
@@ -147,7 +150,7 @@ class Builder(Analyses):
         made = object.__new__(cls)
         data = {**{section: {} for section in ("parameters", "ground", *SECTIONS)}, **deepcopy(found.data)}
         made.document = Document(found.file, data, dict(found.lines), dict(found.files), found.notes)
-        made._hardpoints, made._model = {}, None
+        made._hardpoints, made._model, made._origin = {}, None, object()
         return made
 
     def __getattr__(self, name: str) -> Any:
@@ -158,10 +161,18 @@ class Builder(Analyses):
                     return method(section, cls, type_name).__get__(self)
         own = [x.replace("-", "_") for x in (*JOINTS[self.space], *FORCES[self.space])]
         other: Space = "spatial" if self.space == "planar" else "planar"
-        hint = did_you_mean(name, [*dir(type(self)), *own])
+        hint = did_you_mean(name, [one for one in (*dir(type(self)), *own) if not one.startswith("_")])
+        if name in OTHER_NAMES:
+            hint = f"write {OTHER_NAMES[name].replace('-', '_')}"
         if name.replace("_", "-") in (*JOINTS[other], *FORCES[other]):
             hint = f"{other.capitalize()}Model has it"
         raise AttributeError(f"a {type(self).__name__} has no '{name}'" + (f"; {hint}" if hint else ""))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or name in ("document", *SETTINGS)):
+            hint = did_you_mean(name, SETTINGS)
+            raise ModelError(f"a model has no setting '{name}'", "unknown-setting", suggestion=hint, **where())
+        super().__setattr__(name, value)
 
     # What the model is.
 
@@ -277,6 +288,7 @@ class Builder(Analyses):
         data = {key: value for key, value in self.document.data.items() if value != {} or key == "bodies"}
         return Document(self.document.file, data, self.document.lines, self.document.files, self.document.notes)
 
+    @checked_call()
     def save(self, path: str | Path) -> None:
         """Write a model file: YAML, or JSON by its suffix; units and formulas stay as they were written."""
         self.model  # noqa: B018 - what has faults is not written
@@ -284,18 +296,35 @@ class Builder(Analyses):
 
     # What is added to it.
 
+    @checked_call()
     def fix(self, names: str = "", **points: Any) -> Part:
         """Points of the ground: fix(O=(0, 0)), or by the names of hard points: fix("O G")."""
-        known = self._section("ground").get("points", {})
-        self._set(("ground", "points"), {**known, **self._points(names), **plain(points)})
+        known, new = self._section("ground").get("points", {}), {**self._points(names), **plain(points)}
+        if twice := next((name for name in new if known.get(name, new[name]) != new[name]), None):
+            self._check_point(twice, new[twice])
+            message, hint = f"the ground has a point '{twice}' already", "choose another name"
+            raise ModelError(message, "duplicate-name", path="ground.points", suggestion=hint, **where())
+        self._set(("ground", "points"), {**known, **new})
         return self.ground
 
+    @checked_call()
     def hardpoints(self, **points: Any) -> None:
         """Points in the design position, which bodies then name: body("arm", ..., points="A B").
 
         A body that names them has its frame at the origin in that position, and so needs its mass_centre.
         """
-        self._hardpoints |= plain(points)
+        for name, place in plain(points).items():
+            if self._hardpoints.get(name, place) != place:
+                message, hint = f"there is a hard point '{name}' already", "choose another name"
+                raise ModelError(message, "duplicate-name", suggestion=hint, **where())
+            self._check_point(name, place)
+            self._hardpoints[name] = place
+
+    def _check_point(self, name: str, place: Any) -> None:
+        """Refuse a place that the ground could not have."""
+        trial = self.copy()
+        trial.document.data["ground"] = {}
+        trial.fix(**{name: place})
 
     def _points(self, given: Any) -> Any:
         """Points as they are given, or the hard points that a text names."""
@@ -310,12 +339,14 @@ class Builder(Analyses):
                 raise ModelError(f"no hard point '{name}'", "unknown-point", value=name, suggestion=hint, **where())
         return {name: self._hardpoints[name] for name in given.split()}
 
+    @checked_call()
     def driver(self, name: str, driven: Any, motion: Any, freedom: str | None = None) -> Part:
         """A joint, or the measure between a pair of points, follows a motion: a formula of t, or dict(type=...)."""
         pair = isinstance(driven, Sequence) and not isinstance(driven, str)
         what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
         return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
 
+    @checked_call()
     def actuator(self, name: str, pushed: Any, **given: Any) -> Part:
         """Where a force acts whose size is asked for: on a joint, between a pair of points, or on a body or its point.
 
@@ -331,6 +362,7 @@ class Builder(Analyses):
             what = {"joint" if section == "joints" else "on": pushed}
         return self._add("actuators", name, {**what, **given})
 
+    @checked_call()
     def event(
         self,
         name: str,
@@ -354,6 +386,7 @@ class Builder(Analyses):
         then |= {"release": release, "engage": engage, "states": states, "inputs": inputs}
         return self._add("events", name, {"when": when, **then})
 
+    @checked_call()
     def input(self, name: str, value: Any = None, *, unit: str | None = None, every: Any = None) -> Part:
         """A value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open.
 
@@ -361,14 +394,17 @@ class Builder(Analyses):
         """
         return self._add("inputs", name, {"unit": unit, "value": value, "every": every})
 
+    @checked_call()
     def output(self, name: str, formula: Any, *, unit: str | None = None) -> Part:
         """A formula that is a result, output:name, and that other formulas name so."""
         return self._add("outputs", name, {"formula": formula, "unit": unit})
 
+    @checked_call()
     def state(self, name: str, rate: Any, *, start: Any = None, unit: str | None = None, scale: Any = None) -> Part:
         """A state of first order with a formula of its rate, which all formulas may name."""
         return self._add("states", name, {"rate": rate, "start": start, "unit": unit, "scale": scale})
 
+    @checked_call()
     def table(
         self,
         name: str,
@@ -402,12 +438,14 @@ class Builder(Analyses):
         given = {"x": x, "y": y, "units": units, "interpolation": interpolation}
         self._set(("tables",), {**known, name: {key: value for key, value in given.items() if value is not None}})
 
+    @checked_call()
     def change(self, name: str, **given: Any) -> Part:
-        """Other values of some keys of an element, or of a parameter: change("spring", stiffness="3 N/mm")."""
+        """Other values of some keys of an element: change("spring", stiffness="3 N/mm"); `copy` those of parameters."""
         part = self[name]
         self._set((part.section, name), {**self.entry(part.section, name), **given})
         return part
 
+    @checked_call()
     def remove(self, name: str) -> None:
         """Take an element out; one that others need stays."""
         part = self[name]
@@ -419,10 +457,11 @@ class Builder(Analyses):
         del self._section(part.section)[name]
         self._model = None
 
+    @checked_call()
     def copy(self, **parameters: Any) -> Builder:
         """The same model with other values of parameters."""
         other = self._of(self.document)
-        other._hardpoints = dict(self._hardpoints)
+        other._hardpoints, other._origin = dict(self._hardpoints), self._origin
         known = other._section("parameters")
         for name in parameters:
             if name not in known:
@@ -431,7 +470,15 @@ class Builder(Analyses):
         other._set(("parameters",), {**known, **plain(parameters)})
         return other
 
+    def _check_own(self, given: Mapping[str, Any]) -> None:
+        """Refuse elements of other models, of which only the name would be taken."""
+        for part in _parts(given):
+            if part.model._origin is not self._origin:
+                message, hint = f"{part!r} is no element of '{self.name}'", f"write its own, m['{part.name}']"
+                raise ModelError(message, "other-model", value=part.name, suggestion=hint, **where())
+
     def _add(self, section: str, name: str, given: Mapping[str, Any]) -> Part:
+        self._check_own(given)
         fault = name_fault(name) if isinstance(name, str) else f"is not a text: {name!r}"
         if fault:
             raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, **where())
@@ -493,6 +540,7 @@ class Builder(Analyses):
     def subject(self) -> Model:
         return self.model
 
+    @checked_call()
     def prepare(self, **options: Any) -> Mechanism:
         """Checked and with its equations, for many runs."""
         from linkwork.compiled.mechanism import prepare
@@ -509,6 +557,14 @@ def _may_come_later(error: ModelError) -> bool:
     named = r"unknown name" if is_rate else r"unknown name '[^']*[.:]"
     names_body = error.code == "expression-name" and re.search(named, error.message)
     return bool(names_body) or error.code == "never-engaged"
+
+
+def _parts(value: Any) -> Iterator[Part]:
+    if isinstance(value, Part):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _parts(entry)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -547,12 +603,13 @@ def method(section: str, cls: type, type_name: str = "") -> Callable[..., Part]:
     """The method that adds elements of a class: points, bodies or a joint by position, all else by keyword."""
     own_type = {"type": type_name} if type_name else {}
 
-    def add(self: Builder, name: str, *arguments: Any, **given: Any) -> Part:
+    def add(self: Builder, name: str = "", *arguments: Any, **given: Any) -> Part:
         first = [key for key, _, _ in schema.keys(cls) if key in POSITIONAL]
         if len(arguments) > len(first):
             message = f"only {', '.join(['name', *first])} are given by position, all else by keyword"
             raise ModelError(message, "too-many-arguments", path=f"{section}.{name}", **where())
         given = {**dict(zip(first, arguments, strict=False)), **given}
+        self._check_own(given)
         for key, holds, _ in schema.keys(cls):
             if holds.form == "point" and isinstance(part := given.get(key), Part):
                 given[key] = part[name]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
 
@@ -173,6 +174,11 @@ def check_number(what: str, value: object) -> None:
         raise UsageError(f"{what} = {value!r} is not a number", "bad-value")
 
 
+def check_text(what: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise UsageError(f"{value!r} is not {what}", "bad-value")
+
+
 def check_names(what: str, names: object) -> None:
     """UsageError for a single name as well, of which letters would be taken."""
     if isinstance(names, str) or not isinstance(names, Collection):
@@ -213,16 +219,31 @@ def option(name: str, *values: str) -> str:
     return f"{name}={' or '.join(repr(value) for value in values)}" if values else f"{name}=True"
 
 
-def respelled(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function refuse keywords that it does not take by saying how they are spelt."""
+def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function refuse arguments that do not fit it, and say what to write instead.
+
+    `spellings` gives this for keywords that people try.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        name = function.__qualname__.removesuffix(".__init__").split(".")[-1]
+
         @wraps(function)
         def checked(*args: P.args, **options: P.kwargs) -> R:
-            for name in spellings.keys() & options.keys():
-                message = f"{function.__name__} has no argument '{name}'; write {spellings[name]}"
-                raise UsageError(message, "moved-argument")
-            return function(*args, **options)
+            for wrong in spellings.keys() & options.keys():
+                raise UsageError(f"{name} has no argument '{wrong}'; write {spellings[wrong]}", "moved-argument")
+            try:
+                return function(*args, **options)
+            except TypeError:
+                known = signature(function)
+                try:
+                    known.bind(*args, **options)
+                except TypeError as misfit:
+                    wrong = next(iter(options.keys() - known.parameters.keys()), "")
+                    hint = did_you_mean(wrong, (one for one in known.parameters if one != "self")) if wrong else None
+                    message = f"{name}: {misfit}" + (f"; {hint}" if hint else "")
+                    raise UsageError(message, "bad-arguments") from None
+                raise
 
         return checked
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from linkwork.errors import checked_call
+
 if TYPE_CHECKING:
     import xarray
 
@@ -28,60 +30,64 @@ class Analyses:
         """What the functions are given."""
         return self
 
+    @checked_call()
     def check(self, **options: Any) -> Report:
         """Freedoms, redundant constraints, consistency, see linkwork.check."""
         from linkwork.start.check import check
 
         return check(self.subject, **options)
 
+    @checked_call()
     def assemble(self, **options: Any) -> Assembly:
         """Close the loops from a sketch, see linkwork.assemble."""
         from linkwork.assembly.assemble import assemble
 
         return assemble(self.subject, **options)
 
+    @checked_call()
     def modes(self, **options: Any) -> Modes:
         """All positions in which it can be assembled, see linkwork.modes."""
         from linkwork.assembly.modes import modes
 
         return modes(self.subject, **options)
 
-    def equilibrium(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Equilibrium:
+    def equilibrium(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Equilibrium:
         """Where it rests, with these values of parameters, see linkwork.equilibrium."""
         from linkwork.analyses.equilibrium import equilibrium
 
         return equilibrium(self.subject, parameters, **options)
 
-    def equilibria(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Equilibria:
+    def equilibria(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Equilibria:
         """All positions in which it rests, see linkwork.equilibria."""
         from linkwork.analyses.equilibria import equilibria
 
         return equilibria(self.subject, parameters, **options)
 
-    def linearize(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Linearization:
+    def linearize(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Linearization:
         """Its small motions about a rest or a steady motion, see linkwork.linearize."""
         from linkwork.analyses.linearize import linearize
 
         return linearize(self.subject, parameters, **options)
 
-    def kinematics(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+    def kinematics(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Trajectory:
         """The motion that drivers prescribe, with these values of parameters, see linkwork.kinematics."""
         from linkwork.driven.kinematics import kinematics
 
         return kinematics(self.subject, parameters, **options)
 
-    def inverse(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+    def inverse(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Trajectory:
         """The forces that actuators need for a motion, with these values of parameters, see linkwork.inverse."""
         from linkwork.driven.inverse import inverse
 
         return inverse(self.subject, parameters, **options)
 
-    def simulate(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Trajectory:
+    def simulate(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Trajectory:
         """The motion from its start values, with these values of parameters, see linkwork.simulate."""
         from linkwork.simulation.simulate import simulate
 
         return simulate(self.subject, parameters, **options)
 
+    @checked_call()
     def sweep(self, vary: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
         """Numbers taken of its motion at many points of its parameters, see linkwork.sweep."""
         from linkwork.studies.sweep import sweep
@@ -94,12 +100,13 @@ class Analyses:
 
         return batch(self.subject, parameters, take, **options)
 
-    def stepper(self, parameters: Mapping[str, float] | None = None, **options: Any) -> Stepper:
+    def stepper(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Stepper:
         """What advances it step by step with inputs that are held, see linkwork.Stepper."""
         from linkwork.simulation.stepper import Stepper
 
         return Stepper(self.subject, parameters, **options)
 
+    @checked_call()
     def compare(self, **options: Any) -> Comparison:
         """The same motion by all formulations, with errors and times, see linkwork.compare."""
         from linkwork.comparison.compare import compare

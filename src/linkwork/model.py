@@ -94,6 +94,7 @@ class Model:
     forces: tuple[Force, ...] = ()
     gravity: Components = (0.0, -9.81)
     parameters: Mapping[str, float] = field(default_factory=dict)
+    stated_units: Mapping[str, str] = field(default_factory=dict)  # of parameters that were given with one
     ground: Ground = field(default_factory=Ground)
     space: Space = "planar"
     simulation: Simulation = Simulation()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
-from linkwork.errors import UsageError, check_choice, did_you_mean
+from linkwork.errors import UsageError, check_choice, check_number, check_text, did_you_mean
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import ExpressionError, parse
@@ -120,6 +120,7 @@ class Readings(Mapping[str, Array]):
 
     def components(self, name: str) -> list[str]:
         """The names of the components of a vector, of a quantity itself."""
+        check_text("the name of a quantity", name)
         found = [f"{name}.{axis}" for axis in "xyz" if f"{name}.{axis}" in self.quantities]
         return [name] if name in self.quantities or len(found) < 2 else found
 
@@ -146,6 +147,7 @@ class Readings(Mapping[str, Array]):
         """The names that fit these patterns ("reaction:*"), each once; without patterns all but the time."""
         found: list[str] = []
         for pattern in patterns or ("*",):
+            check_text("the name of a quantity", pattern)
             fitting = [name for name in self if name == pattern or (name != "t" and fnmatchcase(name, pattern))]
             if not fitting and not any(sign in pattern for sign in "*?["):
                 fitting = self.components(pattern)
@@ -215,29 +217,32 @@ class Readings(Mapping[str, Array]):
     def rates_of(self, name: str) -> tuple[str, ...]:
         """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
 
-    def at(self, t: float | str) -> dict[str, float]:
-        """All values at a time, also between report times: motion.at(0.25), motion.at("250 ms")."""
-        times, moment = self["t"], self._time(t)
-        if not len(times) or not times[0] <= moment <= times[-1]:
-            raise UsageError(f"t = {moment:g} is not within the motion", "out-of-range")
-        k = int(np.clip(np.searchsorted(times, moment, side="right") - 1, 0, max(len(times) - 2, 0)))
-        return {name: float(self._between(name, k, np.array([moment]))[0]) for name in self}
+    def at(self, t: Any) -> dict[str, Any]:
+        """All values at a time, or at each of several, also between report times: motion.at("250 ms")."""
+        is_one = isinstance(t, str) or np.ndim(t) == 0
+        times, moments = self["t"], np.array([self._time(one) for one in ([t] if is_one else t)])
+        if not len(times) or not np.all((times[0] <= moments) & (moments <= times[-1])):
+            raise UsageError(f"t = {t!r} is not within the motion", "out-of-range")
+        rows = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, max(len(times) - 2, 0))
+        found = {name: self._between(name, rows, moments) for name in self}
+        return {name: float(values[0]) for name, values in found.items()} if is_one else found
 
     def _time(self, t: float | str) -> float:
         if not isinstance(t, str):
+            check_number("t", t)
             return float(t)
         value = units.quantity(t, units.TIME)
         if value is None:
             raise UsageError(f"'{t}' is not a time; write '2 s'", "bad-value")
         return value / float(units.parse_unit(self.unit("t")).factor)
 
-    def _between(self, name: str, k: int, t: Array) -> Array:
-        """A quantity at times between the rows k and k + 1."""
+    def _between(self, name: str, k: int | NDArray[np.intp], t: Array) -> Array:
+        """A quantity at times, each between the rows k and k + 1."""
         times, values = self["t"], self[name]
         if len(times) == 1 or name == "t":
             return np.full(len(t), values[0]) if name != "t" else t
         h = times[k + 1] - times[k]
-        s = (t - times[k]) / h if h > 0.0 else np.zeros(len(t))
+        s = np.divide(t - times[k], h, out=np.zeros(len(t)), where=h > 0.0)
         a, b = values[k], values[k + 1]
         rates = self.rates_of(name)
         if not rates:
@@ -251,10 +256,12 @@ class Readings(Mapping[str, Array]):
         return np.asarray(a + s * (da + s * (3.0 * (b - a) - 2.0 * da - db + s * (2.0 * (a - b) + da + db))))
 
     def when(self, equation: str) -> Array:
-        """The times at which an equation of named quantities holds: motion.when("crank.phi = 2*pi")."""
+        """The times at which an equation of named quantities holds: motion.when("crank.phi = 90 deg")."""
+        check_text("an equation", equation)
         left, sign, right = equation.partition("=")
         if not sign or not left.strip() or not right.strip():
             raise UsageError(f"'{equation}' is not an equation; write for example 'crank.phi = pi'", "bad-value")
+        left, right = self._number(left, right), self._number(right, left)
         text, known = f"({left}) - ({right})", self._symbols(equation)
         try:
             g = parse(text, known)
@@ -278,6 +285,13 @@ class Readings(Mapping[str, Array]):
                 low, high = (middle, high) if (here > 0.0) == begins else (low, middle)
             found.append(high)
         return np.array(sorted(found))
+
+    def _number(self, side: str, other: str) -> str:
+        """A quantity, "90 deg", as a number in the unit of what it is compared with; other texts as they are."""
+        if units.unit_of(side) is None:
+            return side
+        unit = plain(self.unit(other.strip()))
+        return repr(units.value_of(other.strip(), side, unit) / float(units.parse_unit(unit).factor))
 
     def _symbols(self, text: str) -> dict[str, Any]:
         """Symbols of the quantities that a text can name: those without a colon."""
@@ -347,6 +361,11 @@ class InUnits(Readings):
             factor, text = self.converted(unit)
             found[name] = Quantity(values if factor == 1.0 else factor * values, text)
         return found
+
+    def between(self, start: float | str, end: float | str) -> Readings:
+        """As `Trajectory.between`, in these units."""
+        times = (f"{self._time(t)!r} {self.unit('t')}" for t in (start, end))
+        return in_units(self.motion.between(*times), tuple(self.wanted))
 
     def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
         """As `Trajectory.plot`, in these units."""

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
+from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.readings import Quantity, Readings, in_units
@@ -256,6 +257,19 @@ class Trajectory(Readings):
         found["error:velocity"] = Quantity(self.error_velocity, "m/s, rad/s")
         return found
 
+    def between(self, start: float | str, end: float | str) -> Trajectory:
+        """The part from one time to another at its report times: motion.between("1 s", "2 s").mean("power:motor")."""
+        first, last = self._time(start), self._time(end)
+        rows = (self.t >= first) & (self.t <= last)
+        if not np.any(rows):
+            raise UsageError(f"the motion has no report time from {first:g} to {last:g} s", "out-of-range")
+        names, *arrays = self.events
+        met = (arrays[0] >= first) & (arrays[0] <= last)
+        events = Events(tuple(name for name, one in zip(names, met, strict=True) if one), *(x[met] for x in arrays))
+        tables = {kind: Table(table.columns, table.values[rows]) for kind, table in self.tables.items()}
+        errors = {name: getattr(self, name)[rows] for name in ("error_position", "error_velocity")}
+        return replace(self, t=self.t[rows], tables=tables, events=events, **errors)
+
     def rates_of(self, name: str) -> tuple[str, ...]:
         """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
         if name in self.q_names and name in self.v_names:
@@ -303,6 +317,11 @@ class Trajectory(Readings):
             "velocity": max(self.info.constraint_error_velocity, float(np.max(self.error_velocity))),
             "acceleration": self.info.constraint_error_acceleration,
         }
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is unusual about the mechanism and the run."""
+        return self.info.notes
 
     @property
     def ok(self) -> bool:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linkwork.errors import ModelError, UsageError, did_you_mean
 
@@ -199,6 +199,8 @@ def choose_units(names: Iterable[str]) -> dict[str, Unit]:
     """Units in which to show results, one of each kind."""
     chosen: dict[str, Unit] = {}
     for name in names:
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is no unit; write for example 'mm'", "bad-value")
         unit = parse_unit(name)
         if other := next((own for own, known in chosen.items() if known.exponents == unit.exponents), None):
             raise UsageError(f"'{other}' and '{name}' measure the same; choose one", "bad-value")
@@ -285,6 +287,21 @@ def seconds(name: str, given: float | str | None) -> float | None:
     number = quantity(given, TIME)
     if number is None:
         raise UsageError(f"{name} = {given!r} is not a time; write {name}=2 or {name}='2 s'", "bad-value")
+    return number
+
+
+def value_of(what: str, given: Any, unit: str | None) -> Any:
+    """The value in SI of a text, "35 cm", which is of the kind of a unit; what is no text stays as it is."""
+    if not isinstance(given, str):
+        return given
+    try:
+        kind = None if unit is None else Kind(f"a quantity in {unit}", unit, f"1 {unit}")
+        number = None if unit_of(given) is None else quantity(given, kind)
+    except ModelError as error:
+        hint = "; ".join(part for part in (error.message, error.rule, error.suggestion) if part)
+        raise UsageError(f"{what} = {given!r}: {hint}", error.code) from None
+    if number is None:
+        raise UsageError(f"{what} = {given!r} is no number, and no number with a unit", "bad-value")
     return number
 
 

@@ -49,7 +49,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.forces import SpringDamper
 from linkwork.elements.frames import PLANAR_GROUND
 from linkwork.equations.equations import TIME
-from linkwork.errors import NumericalStop
+from linkwork.errors import NumericalStop, checked_call
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE, null_space, row_sizes
@@ -101,10 +101,11 @@ class Equilibria(Printed):
         return aligned(equilibria_lines(self))
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def equilibria(
     model: Model | Mechanism,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     *,
     path_limit: int = PATH_LIMIT,
     seed: int = SEED,

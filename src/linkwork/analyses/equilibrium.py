@@ -22,7 +22,7 @@ from linkwork.analyses.variation import Code, Derivatives, Tangent
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
-from linkwork.errors import ModelError, NumericalStop
+from linkwork.errors import ModelError, NumericalStop, checked_call
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import as_expr
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
@@ -311,9 +311,10 @@ def begin_rest(mechanism: Mechanism) -> Rest:
     return Rest(Tangent(code, compiled, place.length), float(np.linalg.norm(gravity_of(mechanism))))
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def equilibrium(
-    model: Model | Mechanism, parameters: Mapping[str, float] | None = None, *, steady: Sequence[str] = ()
+    model: Model | Mechanism, parameters: Mapping[str, float | str] | None = None, *, steady: Sequence[str] = ()
 ) -> Equilibrium:
     """Return the rest to which a mechanism sinks from its start, drivers staying where they are at first.
 
@@ -329,7 +330,7 @@ def equilibrium(
     return describe(mechanism, find_rest(begin_rest(mechanism)))
 
 
-def by_bodies(mechanism: Mechanism, parameters: Mapping[str, float] | None = None) -> Mechanism:
+def by_bodies(mechanism: Mechanism, parameters: Mapping[str, float | str] | None = None) -> Mechanism:
     """Put the mechanism into body coordinates, which have no dead positions, with belts that slip below it."""
     from linkwork.analyses.resting_friction import with_belts
 

@@ -30,7 +30,7 @@ from linkwork.elements.kinds import Velocity
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import Place
-from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, option
+from linkwork.errors import NumericalStop, UsageError, check_choice, check_names, checked_call, option
 from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
 from linkwork.model import Model
 from linkwork.records import Printed, changed, kept
@@ -484,10 +484,11 @@ def about_rest(mechanism: Mechanism, rest: Rest) -> Linearization:
     return about_place(mechanism, rest.place, "equilibrium")
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def linearize(
     model: Model | Mechanism,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     *,
     at: At = None,
     coordinates: str | Coordinates | None = None,

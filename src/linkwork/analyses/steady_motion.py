@@ -134,7 +134,7 @@ class Turning:
 
 
 def steady_motion(
-    model: Model | Mechanism, names: Sequence[str], parameters: Mapping[str, float] | None = None
+    model: Model | Mechanism, names: Sequence[str], parameters: Mapping[str, float | str] | None = None
 ) -> Equilibrium:
     """Find the steady motion nearby with the rates of these coordinates at the start; others rest or follow."""
     check_names("steady", names)

@@ -17,7 +17,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Weights
-from linkwork.errors import check_choice
+from linkwork.errors import check_choice, checked_call
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.start.closing import (
@@ -66,6 +66,7 @@ class Assembly(Printed):
         return aligned(assembly_lines(self))
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def assemble(
     model: Model | Mechanism,

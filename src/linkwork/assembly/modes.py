@@ -26,7 +26,7 @@ from linkwork.assembly.problem import MOST_STARTS, STARTS, Array, Problem, Rando
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closure, stated_closure
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, checked_call
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
@@ -92,6 +92,7 @@ class Modes(Printed):
         return aligned(mode_lines(self))
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def modes(
     model: Model | Mechanism,

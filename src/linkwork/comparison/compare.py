@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.document import MAX_BYTES, read_text
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names
+from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names, checked_call
 from linkwork.formulations import ALGEBRAIC, FORMULATIONS, all_formulations, usual_formulations
 from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, RADAU5, integrators
@@ -143,6 +143,7 @@ class Comparison(Printed):
         return as_text(self)
 
 
+@checked_call()
 def compare(
     model: Model | Mechanism,
     *,

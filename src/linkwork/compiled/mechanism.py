@@ -26,13 +26,14 @@ from linkwork.equations.implicit import implicit_form, linearize
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
-from linkwork.errors import ModelError, UsageError, check_choice, check_values, did_you_mean, option
+from linkwork.errors import ModelError, UsageError, check_choice, check_values, checked_call, did_you_mean, option
 from linkwork.expressions.graph import Expr
 from linkwork.methods import Analyses
 from linkwork.model import Model, Simulation
 from linkwork.notes import Note
 from linkwork.records import changed, kept
 from linkwork.soundness import Unusual, look_at
+from linkwork.units import value_of
 
 if TYPE_CHECKING:
     import xarray
@@ -135,20 +136,23 @@ class Mechanism(Analyses):
         """The state that the model states, evaluated without compiling anything."""
         return Place(self.equations, *self.equations.start())
 
-    def changed(self, parameters: Mapping[str, float]) -> Mechanism:
-        """The same mechanism with other values of parameters that the model names."""
+    def changed(self, parameters: Mapping[str, float | str]) -> Mechanism:
+        """The same mechanism with other values of parameters that the model names: {"l": 0.35} or {"l": "35 cm"}."""
         if not parameters:
             return self
         check_values("parameters", parameters)
-        for name, value in parameters.items():
+        stated = {**self.model.stated_units, **{x.name: x.unit for x in self.model.inputs}}
+        for name in parameters:
             check_choice("parameter", name, self.model.parameters)
+        given = {name: value_of(name, value, stated.get(name)) for name, value in parameters.items()}
+        for name, value in given.items():
             if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
                 raise UsageError(f"{value!r} is not a value of the parameter '{name}'", "bad-value")
             if name in self.model.folded:
                 places = "in a table, among the times of the simulation, in a unit or in a repaired inertia"
                 message = f"'{name}' stands {places}, which are read as numbers"
                 raise UsageError(f"{message}; load the model with the new value", "folded-parameter")
-        values = {**self.model.parameters, **parameters}
+        values = {**self.model.parameters, **given}
         if self.unplaced is not None:
             return prepare(replace(self.unplaced, parameters=values))
         model = changed(self.model, parameters=values)
@@ -178,6 +182,7 @@ class Mechanism(Analyses):
         return f"<Mechanism '{self.model.name}': {len(e.q)} coordinates, {len(e.Psi)} constraints>"
 
 
+@checked_call()
 def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = None) -> Mechanism:
     """The model checked, with equations that all models of its structure share; ModelError with all its faults.
 

@@ -39,7 +39,7 @@ from linkwork.equations.equations import TIME, Equations, Output
 from linkwork.equations.linear import multiply
 from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Source, close, report
-from linkwork.errors import ModelError, NumericalStop, UsageError, did_you_mean, quoted
+from linkwork.errors import ModelError, NumericalStop, UsageError, checked_call, did_you_mean, quoted
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ZERO, Expr, as_expr, less, select, sqrt, symbol
 from linkwork.linalg.vectors import copy
@@ -63,10 +63,11 @@ Indices: TypeAlias = NDArray[np.intp]
 MARK = "actuator:"  # before the names of what stands for actuators, as no file names anything
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def inverse(
     model: Model | Mechanism,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     *,
     motion: Trajectory | str | Path | None = None,
     t_end: float | str | None = None,

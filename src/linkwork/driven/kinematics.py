@@ -33,7 +33,7 @@ from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION
-from linkwork.errors import Interrupted, NumericalStop, UsageError, quoted
+from linkwork.errors import Interrupted, NumericalStop, UsageError, checked_call, quoted
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ZERO, symbol
 from linkwork.integrators.integrate import End, Problem, Settings, report_times
@@ -66,10 +66,11 @@ MASS = symbol("kinematics.mass")  # the largest, so that the solution is repeate
 PREDICTED = Choice("augmented", "projection", 0.0, 0.0, DOP853.name)
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def kinematics(
     model: Model | Mechanism,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float | str] | None = None,
     *,
     coordinates: str | Coordinates | None = None,
     t_end: float | str | None = None,

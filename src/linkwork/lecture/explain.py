@@ -14,7 +14,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.kinematics import kinematics
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Array
-from linkwork.errors import UsageError, check_choice
+from linkwork.errors import UsageError, check_choice, checked_call
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, Formulation
 from linkwork.lecture.analyses import ANALYSES, DYNAMICS
 from linkwork.lecture.exercise import Exercise, Instant
@@ -32,6 +32,7 @@ LEAVING_OUT = (*ALGEBRAIC, EXPLICIT)  # formulations that leave out rows which d
 __all__ = ["ANALYSES", "METHODS", "Worked", "explain"]
 
 
+@checked_call()
 def explain(
     model: Model | Mechanism,
     formulation: str | Formulation = "augmented",

@@ -123,11 +123,14 @@ class Translation:
                 found = self.read(text, None, symbols, ("parameters", name), of_parameters=False)
             if isinstance(found, Expr):
                 formulas[name] = found
+            elif not math.isfinite(found):
+                self.fail(("parameters", name), f"{found} is not a finite number", "not-finite", value=found)
             else:
                 self.names[name], self.values[symbols[name]] = symbols[name], found
         self.stop()
-        stated = {name: units.unit_of(text) for name, text in given.items() if isinstance(text, str)}
-        self.declared = {symbols[name]: exponents_of(unit) for name, unit in stated.items() if unit is not None}
+        read = {name: units.unit_of(text) for name, text in given.items() if isinstance(text, str)}
+        self.stated_units = {name: unit for name, unit in read.items() if unit is not None}
+        self.declared = {symbols[name]: exponents_of(unit) for name, unit in self.stated_units.items()}
         needs = {
             name: {str(node.value) for node in ordered([formula]) if node.op == "symbol"}
             for name, formula in formulas.items()
@@ -571,6 +574,7 @@ class Translation:
             forces=tuple(forces),
             gravity=gravity,
             parameters={str(name.value): value for name, value in self.values.items()},
+            stated_units=self.stated_units,
             ground=self.ground,
             space=entry.space,
             simulation=simulation,

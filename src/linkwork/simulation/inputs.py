@@ -26,9 +26,10 @@ from linkwork.model import Input, Model
 from linkwork.native.calls import Called
 from linkwork.native.kernels import call
 from linkwork.native.lowering import NativeFunction
+from linkwork.units import unit_of
 
 Array = NDArray[np.float64]
-Value: TypeAlias = float | Input | tuple[ArrayLike, ArrayLike]
+Value: TypeAlias = float | str | Input | tuple[ArrayLike, ArrayLike]
 
 
 class State(Mapping[str, float]):
@@ -64,7 +65,7 @@ def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_control
     if not is_controlled:
         check_given(stated, given)
     functions = {name: x for name, x in given.items() if callable(x)}
-    tables = {name: x for name, x in given.items() if name in inputs and not (callable(x) or isinstance(x, Real))}
+    tables = {name: x for name, x in given.items() if name in inputs and not (callable(x) or _is_number(x))}
     numbers: dict[str, Any] = {name: x for name, x in given.items() if name not in functions and name not in tables}
     for name, table in tables.items():
         inputs[name] = replace(inputs[name], formula=read_table(name, table), every=None, is_open=False)
@@ -76,6 +77,11 @@ def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_control
     if functions or any(x is not y for x, y in zip(inputs.values(), stated.inputs, strict=True)):
         mechanism = prepare(replace(stated, inputs=tuple(inputs.values()), functions=functions))
     return mechanism.changed(numbers)
+
+
+def _is_number(value: object) -> bool:
+    """Whether this is a number, or a text that gives one with its unit."""
+    return isinstance(value, Real) or (isinstance(value, str) and unit_of(value) is not None)
 
 
 def check_given(model: Model, given: Collection[str]) -> None:

@@ -96,7 +96,7 @@ class Start:
     - `resume`: a motion of the same mechanism from the same start that ended early; the result continues it.
     """
 
-    values: Mapping[str, float] | None = None
+    values: Mapping[str, float | str] | None = None
     assemble: bool = False
     keep: Sequence[str] = ()
     weights: Weights = "mass"
@@ -110,8 +110,18 @@ class Start:
         for name, x in (self.values or {}).items():
             check_choice("coordinate", name, known)
             level, own = known[name]
-            (q if level == "q" else v)[own] = x
+            unit = _unit(mechanism, level, own) if isinstance(x, str) else None
+            (q if level == "q" else v)[own] = units.value_of(name, x, unit)
         return q, v
+
+
+def _unit(mechanism: Mechanism, level: str, name: str) -> str:
+    """Return the unit of a coordinate, or with the level "v" of a velocity."""
+    chart = mechanism.equations.chart
+    forms = [e for e in (mechanism.equations, chart.tree, chart.body) if e is not None]
+    if level == "q":
+        return next(c.unit for e in forms for c in e.coordinates if c.name == name)
+    return next(f"{c.unit}/s" for e in forms for c in e.velocities if c.name == name)
 
 
 def coordinates_of(mechanism: Mechanism) -> dict[str, tuple[str, str]]:

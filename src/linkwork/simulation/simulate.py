@@ -14,7 +14,7 @@ from linkwork.constraints.projection import project_start
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Weights
-from linkwork.errors import Interrupted, NumericalStop, UsageError, check_values, option, respelled
+from linkwork.errors import Interrupted, NumericalStop, UsageError, check_values, checked_call, option
 from linkwork.formulations import Formulation
 from linkwork.integrators.integrate import End, Settings, report_times
 from linkwork.integrators.methods.tableaus import Tableau
@@ -51,13 +51,13 @@ START |= {"q": 'start={"crank.phi": 0.3}', "v": 'start={"crank.omega": 2.0}'}
 LIMITS = {name: f"integrator=Integrator({name}=...)" for name in ("max_step", "max_steps")}
 
 
-@respelled(**START, **LIMITS, cut=CUT, inputs='parameters={"u": ...}, a number, a function or a table')
+@checked_call(**START, **LIMITS, cut=CUT, inputs='parameters={"u": ...}, a number, a function or a table')
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def simulate(
     model: Model | Mechanism,
     parameters: Mapping[str, Value] | None = None,
     *,
-    start: Mapping[str, float] | Start | None = None,
+    start: Mapping[str, float | str] | Start | None = None,
     coordinates: str | Coordinates | None = None,
     t_end: float | str | None = None,
     step: float | str | None = None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Place, Weights, aside
-from linkwork.errors import MOST_NAMED
+from linkwork.errors import MOST_NAMED, checked_call
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
@@ -75,6 +75,7 @@ class Report(Printed):
         return in_cell("td { text-align: left !important; vertical-align: top }", table([], check_lines(self)))
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def check(
     model: Model | Mechanism,

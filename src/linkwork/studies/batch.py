@@ -95,10 +95,10 @@ class Batch:
         return {name: known[name] for name in self.names if not self.trial.is_parameter(name)}
 
     @property
-    def values(self) -> Mapping[str, float]:
-        """Start values of all motions."""
-        start = self.trial.options.get("start") or {}
-        return (start.values or {}) if isinstance(start, Start) else start
+    def start(self) -> Start:
+        """What all motions begin with."""
+        start = self.trial.options.get("start")
+        return start if isinstance(start, Start) else Start(start)
 
     @cached_property
     def size(self) -> int:
@@ -127,10 +127,8 @@ class Batch:
         own = [k for k, name in enumerate(self.names) if name not in self.coordinates]
         values[:, [places[self.names[k]] for k in own]] = points[:, own]
         sound = np.flatnonzero(~self.soundness.refuses(points[:, own]) & np.isfinite(points).all(axis=1))
-        start: dict[str, dict[str, Array]] = {"q": {}, "v": {}}
-        for name, x in self.values.items():
-            level, known = coordinates_of(self.trial.mechanism)[name]
-            start[level][known] = np.full(len(sound), x)
+        stated = zip("qv", self.start.split(self.trial.mechanism), strict=True)
+        start = {level: {name: np.full(len(sound), x) for name, x in given.items()} for level, given in stated}
         for name, (level, known) in self.coordinates.items():
             start[level][known] = points[sound, self.names.index(name)]
         left = np.full(len(points), "unsound", dtype="U16")
