@@ -1,6 +1,7 @@
 """Models written in Python are those of files, and what is wrong with them is said when it is written."""
 
 import ast
+import linecache
 import sys
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,44 @@ def test_another_value_moves_as_if_it_had_been_written() -> None:
     assert "spring" in m
 
 
+def test_settings_name_joints_of_the_model() -> None:
+    """A start by joints is that of the file with the same lines."""
+    m = four_bar()
+    m.remove("motor")
+    m.simulation = dict(t_end="1 s", start=dict(O="30 deg"))
+    assert m.assemble().q["crank.phi"] == pytest.approx(np.pi / 6)
+    with pytest.raises(ModelError, match=r"simulation\.start\.P: no coordinate .P."):
+        m.simulation = dict(start=dict(P="30 deg"))
+
+
+def test_wide_gaps_are_closed_for_comparisons_and_exercises() -> None:
+    m = four_bar()
+    with pytest.raises(ModelError, match="assemble=True"):
+        m.compare(t_end=0.01, formulations=["qr"])
+    assert m.compare(t_end=0.01, formulations=["qr"], assemble=True).rows[0].status == "ok"
+    closed = m.assemble().q["coupler.phi"]
+    assert f"{closed:.6g}".lstrip("0") in str(m.explain("qr", assemble=True))
+
+
+def test_models_of_files_have_the_analyses_and_a_picture() -> None:
+    model = lw.load("slider_crank")
+    np.testing.assert_array_equal(model.simulate(t_end=0.1).q, lw.simulate(model, t_end=0.1).q)
+    assert "<svg" in model._repr_html_()
+
+
+def test_a_notebook_shows_the_cell_and_no_frames_of_linkwork(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "m.body('b', mass=1)\nm.body('rod', mass='2 m')"
+    names = {"m": lw.PlanarModel("m"), "In": ["", "import linkwork as lw", source]}
+    name = "/tmp/ipykernel_7/4280155285.py"
+    monkeypatch.setitem(linecache.cache, name, (len(source), None, source.splitlines(keepends=True), name))
+    with pytest.raises(ModelError, match=r"In \[2\]:2: bodies.rod.mass: '2 m' is of kind length") as raised:
+        exec(compile(source, name, "exec"), names)
+    shown = "\n".join(raised.value._render_traceback_())
+    assert "4280155285.py" in shown
+    assert "linkwork/building.py" not in shown
+    assert shown.endswith("[unit-mismatch]")
+
+
 def test_a_copy_takes_elements_of_the_first() -> None:
     m = four_bar()
     other = m.copy(l="110 mm")
@@ -171,6 +210,8 @@ def test_values_with_units_are_taken_wherever_numbers_are() -> None:
     for of in (m, m.prepare()):
         found = of.kinematics({"l": "130 mm", "n": "30 rpm"}, t_end="500 ms", assemble=True)
         np.testing.assert_array_equal(found.q, expected.q)
+    points = m.sweep({"l": ["110 mm", 0.12]}, take=["max(coupler.P.y)"], driven=True, t_end=0.01, assemble=True)
+    np.testing.assert_allclose(points["l"], [0.11, 0.12], rtol=1e-15)
     disc = lw.PlanarModel("disc")
     disc.fix(O=(0, 0))
     disc.revolute("O", disc.ground, disc.body("disc", mass=1, inertia=1, points=dict(O=(0, 0))))

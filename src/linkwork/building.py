@@ -14,6 +14,7 @@ a file, with the line of Python that adds it; what needs the whole model is chec
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,9 +82,10 @@ def where() -> dict[str, Any]:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
-    cell = re.match(r"<ipython-input-(\d+)", frame.f_code.co_filename)
-    file = f"In [{cell[1]}]" if cell else Path(frame.f_code.co_filename).name
-    return {"file": file, "line": frame.f_lineno}
+    file = frame.f_code.co_filename
+    cells, source = frame.f_globals.get("In", ()), "".join(linecache.getlines(file)).strip()
+    cell = next((k for k in range(len(cells) - 1, 0, -1) if cells[k].strip() == source), None)  # of a notebook
+    return {"file": f"In [{cell}]" if cell else Path(file).name, "line": frame.f_lineno}
 
 
 def plain(value: Any) -> Any:
@@ -274,14 +276,6 @@ class Builder(Analyses):
 
     def __str__(self) -> str:
         return dump(self._compact().data)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from linkwork.view.markup import svg
-        from linkwork.view.picture import sketch
-
-        return f"{svg(sketch(self.model))}<p>{escape(repr(self))}</p>"
 
     def _compact(self) -> Document:
         """The document without sections that hold nothing."""
@@ -584,6 +578,8 @@ def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]
     """The document with one element and the bodies and joints that its texts may name."""
     kept: dict[str, Data] = {key: value for key, value in data.items() if key not in SECTIONS and value != {}}
     kept["bodies"] = {}
+    if place == ("simulation",):  # its start names bodies and joints
+        return kept | {key: data[key] for key in ("bodies", "joints") if data[key]}
     if len(place) < 2 or place[0] not in SECTIONS:
         return kept
     section, name = str(place[0]), str(place[1])

@@ -10,12 +10,14 @@ from contextvars import ContextVar
 from functools import wraps
 from importlib.util import find_spec
 from inspect import signature
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+HERE = str(Path(__file__).parent)
 MOST_SHOWN = 20  # errors of one file, or choices in a suggestion: a screen of lines
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
 MOST_NAMED = 6  # bodies or joints in one message
@@ -33,6 +35,13 @@ class LinkworkError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the lines of its own that led here, and the message."""
+        frames = traceback.extract_tb(self.__traceback__)
+        own = takewhile(lambda frame: not frame.filename.startswith(HERE), frames)
+        shown = [frame for frame in own if not {"IPython", "ipykernel"} & {*Path(frame.filename).parts}]
+        return [*"".join(traceback.format_list(shown)).splitlines(), *f"{type(self).__name__}: {self}".splitlines()]
 
 
 class UsageError(LinkworkError):

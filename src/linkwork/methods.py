@@ -30,6 +30,16 @@ class Analyses:
         """What the functions are given."""
         return self
 
+    def _repr_html_(self) -> str:
+        """Show the mechanism with its loops closed."""
+        from html import escape
+
+        from linkwork.view.markup import svg
+        from linkwork.view.picture import sketch
+
+        subject = self.subject
+        return f"{svg(sketch(getattr(subject, 'model', subject)))}<p>{escape(repr(self))}</p>"
+
     @checked_call()
     def check(self, **options: Any) -> Report:
         """Freedoms, redundant constraints, consistency, see linkwork.check."""

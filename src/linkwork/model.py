@@ -22,6 +22,7 @@ from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import check_number
 from linkwork.expressions.graph import ZERO, as_expr, symbol
+from linkwork.methods import Analyses
 from linkwork.notes import Note
 from linkwork.records import changed
 
@@ -75,7 +76,7 @@ class About:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Analyses):
     """Bodies, joints, drivers, forces and events with the values of their parameters.
 
     Numbers in the elements may be expressions of the parameters; `parameters` gives their values, which can change

@@ -291,6 +291,8 @@ def load_plugins(files: Iterable[FilePath]) -> None:
         except LinkworkError:
             raise
         except Exception as error:  # of whatever kind, it is a fault of that file
-            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+            lines = [
+                frame.lineno for frame in extract_tb(error.__traceback__) if FilePath(frame.filename) == file.resolve()
+            ]
             line = f":{lines[-1]}" if lines else ""
             raise UsageError(f"{file}{line}: {type(error).__name__}: {error}", "plugin-failed") from error

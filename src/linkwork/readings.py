@@ -72,7 +72,7 @@ class Peak(Printed):
         return self.value
 
     def __str__(self) -> str:
-        return f"{self.value:.6g} {self.unit} at t = {self.t:.6g} {self.time_unit}"
+        return f"{self.value + 0.0:.6g} {self.unit} at t = {self.t:.6g} {self.time_unit}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +95,7 @@ class Peaks(Printed):
         """Write the table for a paper, a tabular of LaTeX."""
         from linkwork.view.markup import tex_table
 
-        rows = ([p.name, f"{p.value:.6g}", p.unit, f"{p.t:.6g} {p.time_unit}"] for p in self.peaks)
+        rows = ([p.name, f"{p.value + 0.0:.6g}", p.unit, f"{p.t:.6g} {p.time_unit}"] for p in self.peaks)
         return tex_table(["quantity", "value", "unit", "at t"], rows, (1,))
 
 

@@ -66,6 +66,13 @@ class Assembly(Printed):
         return aligned(assembly_lines(self))
 
 
+def closed(model: Model | Mechanism) -> Model:
+    """Return the model with the start that `assemble` finds."""
+    found = assemble(model)
+    own: Model = model.model if isinstance(model, Mechanism) else getattr(model, "model", model)
+    return own.with_start(found.q, found.v)
+
+
 @checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def assemble(

@@ -156,6 +156,7 @@ def compare(
     atol: float | None = None,
     max_step: float | None = None,
     rank_tolerance: float | None = None,
+    assemble: bool = False,
     published: Sequence[Published] = (),
     progress: Progress | None = None,
 ) -> Comparison:
@@ -164,10 +165,14 @@ def compare(
     Arguments that are None are taken from the model. A formulation that fails is a row with its reason; what concerns
     the model or the settings of all is an error. `published` are figures of other programs to be shown beside these.
     `progress` is called with the finished fraction and what is running. An interrupt ends it; the rows that were
-    finished are attached to the error as `comparison`.
+    finished are attached to the error as `comparison`. `assemble` closes wide gaps of the start first.
     """
     check_choice("integrator", integrator, integrators())
     check_names("formulations", formulations or ())
+    if assemble:
+        from linkwork.assembly.assemble import closed
+
+        model = closed(model)
     suited = {RADAU5: tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC))), ALPHA: ("index-3",)}
     names = tuple(dict.fromkeys(suited.get(integrator, usual_formulations()) if formulations is None else formulations))
     check_choice("stabilization", stabilization, STABILIZATIONS)

@@ -41,10 +41,12 @@ def explain(
     coordinates: str | Coordinates | None = None,
     pivoting: str | Sequence[int] = "sparse",
     analysis: str = DYNAMICS,
+    assemble: bool = False,
 ) -> Worked:
     """Work out a formulation step by step at time `at` of the motion, which is simulated to there, or an analysis.
 
-    `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken.
+    `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken. `assemble` closes wide gaps
+    of the start first.
     """
     formulation = formulation.name if isinstance(formulation, Formulation) else formulation
     check_choice("formulation", formulation, (*METHODS, *FORMULATIONS))
@@ -57,6 +59,10 @@ def explain(
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     if analysis == "modes" and coordinates not in (None, "body"):
         raise UsageError("all modes are found in the coordinates of the bodies", "no-effect")
+    if assemble:
+        from linkwork.assembly.assemble import closed
+
+        model = closed(model)
     mechanism = prepare(model, "body" if analysis == "modes" else coordinates)
     if not mechanism.equations.v:
         message = "these coordinates leave the mechanism no velocity: there is no acceleration to be worked out"

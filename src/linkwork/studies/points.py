@@ -141,7 +141,8 @@ class Points:
 def read_axis(name: str, given: Given) -> Axis:
     """Read what a parameter takes: "0.6:1.4:9" or "1,2,3", a range "60 cm:1.4 m", a distribution "0.8 +- 0.01"."""
     if not isinstance(given, str):
-        values = np.asarray(given, dtype=float).ravel().tolist()
+        numbers = [_number(name, one) if isinstance(one, str) else one for one in np.ravel(given).tolist()]
+        values = np.asarray(numbers, dtype=float).tolist()
         return _checked(name, Values(tuple(values)))
     if "+-" in given:
         mean, deviation = (_number(name, part) for part in given.split("+-", 1))
