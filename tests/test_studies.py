@@ -429,13 +429,13 @@ simulation: {t_end: 5, step: 0.05, rtol: 1.0e-10}
 """
 
 
-@pytest.mark.parametrize("method", ["global", "local"])
+@pytest.mark.parametrize("method", ["global", "local", "multistart"])
 def test_the_longest_throw_is_found(method: str) -> None:
     """From a height h at speed v: tan(angle) = (1 + 2 g h/v^2)^-1/2, and it goes v^2/g (1 + 2 g h/v^2)^1/2."""
     found = optimize(loads(THROW), {"angle": "0:1.5"}, maximize="final(ball.x)", method=method)
     root = math.sqrt(1 + 2 * 9.81 * 0.5 / 100)
     assert found.best.objective == pytest.approx(100 / 9.81 * root, rel=1e-7)
-    assert found.values["angle"] == pytest.approx(math.atan(1 / root), abs=1e-3)  # which is flat
+    assert found.values["angle"] == pytest.approx(math.atan(1 / root), abs=1e-6)
     assert found.before.objective == pytest.approx(simulate(loads(THROW))["ball.x"][-1], rel=1e-12)
     assert found.motion()["ball.x"][-1] == found.best.objective
 
@@ -448,7 +448,7 @@ def test_limits_are_kept_and_reached() -> None:
     rise = math.sqrt(2 * 9.81 * 0.5)
     time_of_flight = rise / 9.81 + math.sqrt(2 * 1.0 / 9.81)
     expected = math.sqrt(100 - rise**2) * time_of_flight
-    assert found.best.objective == pytest.approx(expected, rel=3e-3)  # the highest report time, not the highest point
+    assert found.best.objective == pytest.approx(expected, rel=1e-6)  # the highest point, between report times
     assert found.best.excess[0] <= 1e-8
     assert "at its bound" in str(found)
 

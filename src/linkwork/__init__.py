@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import check
     from linkwork.studies.batch import batch
+    from linkwork.studies.fit import fit
     from linkwork.studies.optimize import optimize
+    from linkwork.studies.sensitivities import sensitivities
+    from linkwork.studies.slopes import slopes
     from linkwork.studies.sweep import sweep
     from linkwork.studies.table import load_study
     from linkwork.trajectory import Trajectory
@@ -78,6 +81,7 @@ __all__ = [
     "equilibria",
     "equilibrium",
     "explain",
+    "fit",
     "inverse",
     "kinematics",
     "linearize",
@@ -87,7 +91,9 @@ __all__ = [
     "modes",
     "optimize",
     "prepare",
+    "sensitivities",
     "simulate",
+    "slopes",
     "sweep",
     "write_down",
 ]
@@ -119,6 +125,7 @@ _HOMES = {
     "equilibria": "analyses.equilibria",
     "equilibrium": "analyses.equilibrium",
     "explain": "lecture.explain",
+    "fit": "studies.fit",
     "inverse": "driven.inverse",
     "kinematics": "driven.kinematics",
     "linearize": "analyses.linearize",
@@ -128,7 +135,9 @@ _HOMES = {
     "modes": "assembly.modes",
     "optimize": "studies.optimize",
     "prepare": "compiled.mechanism",
+    "sensitivities": "studies.sensitivities",
     "simulate": "simulation.simulate",
+    "slopes": "studies.slopes",
     "sweep": "studies.sweep",
     "write_down": "lecture.listing",
 }

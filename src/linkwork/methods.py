@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import checked_call
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linkwork.lecture.explain import Worked
     from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import Report
+    from linkwork.studies.slopes import Slopes
     from linkwork.trajectory import Trajectory
 
 
@@ -96,6 +97,20 @@ class Analyses:
         from linkwork.simulation.simulate import simulate
 
         return simulate(self.subject, parameters, **options)
+
+    def sensitivities(
+        self, by: Sequence[str], parameters: Mapping[str, float] | None = None, **options: Any
+    ) -> Trajectory:
+        """The motion with its exact derivatives by parameters, see linkwork.sensitivities."""
+        from linkwork.studies.sensitivities import sensitivities
+
+        return sensitivities(self.subject, by, parameters, **options)
+
+    def slopes(self, of: str | Sequence[str], to: Sequence[str] = (), **options: Any) -> Slopes:
+        """How numbers taken of its motion depend on parameters, see linkwork.slopes."""
+        from linkwork.studies.slopes import slopes
+
+        return slopes(self.subject, of, to, **options)
 
     @checked_call()
     def sweep(self, vary: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:

@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +148,14 @@ class Run:
         return cls(**known)
 
 
+class Differentiated(Protocol):
+    """Derivatives of a motion by parameters."""
+
+    def of(self, name: str, parameter: str, motion: Trajectory) -> Array: ...
+
+    def time_of(self, event: int, parameter: str) -> float: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Trajectory(Readings):
     """A motion: tables with one row for every report time, by kind, and what the run knows about itself.
@@ -164,6 +172,9 @@ class Trajectory(Readings):
     info: Run
     model: Model | None = field(default_factory=lambda: None)  # of a result that was computed here
     events: Events = field(default_factory=Events)
+    gradients: Differentiated | None = field(
+        default_factory=lambda: None
+    )  # of a motion that was integrated with its derivatives
 
     @classmethod
     def later(cls, evaluate: Callable[[], Trajectory]) -> Trajectory:
@@ -183,7 +194,7 @@ class Trajectory(Readings):
 
     def __getstate__(self) -> dict[str, Any]:
         """Its fields: machine code stays in its process."""
-        return {field: getattr(self, field) for field in self.__dataclass_fields__}
+        return {field: getattr(self, field) for field in self.__dataclass_fields__} | {"gradients": None}
 
     def __post_init__(self) -> None:
         n = len(self.t)
@@ -268,7 +279,14 @@ class Trajectory(Readings):
         events = Events(tuple(name for name, one in zip(names, met, strict=True) if one), *(x[met] for x in arrays))
         tables = {kind: Table(table.columns, table.values[rows]) for kind, table in self.tables.items()}
         errors = {name: getattr(self, name)[rows] for name in ("error_position", "error_velocity")}
-        return replace(self, t=self.t[rows], tables=tables, events=events, **errors)
+        return replace(self, t=self.t[rows], tables=tables, events=events, gradients=None, **errors)
+
+    def gradient(self, name: str, parameter: str) -> Array:
+        """d motion[name] / d parameter at every report time, in SI; of a motion by linkwork.sensitivities."""
+        if self.gradients is None:
+            message = f"the motion was computed without its derivative by '{parameter}'"
+            raise UsageError(f"{message}; use sensitivities(model, [{parameter!r}])", "no-gradient")
+        return self.gradients.of(name, parameter, self)
 
     def rates_of(self, name: str) -> tuple[str, ...]:
         """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""

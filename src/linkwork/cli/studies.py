@@ -195,7 +195,8 @@ def optimize(
         Texts, Option(metavar="LIMIT", help="What must hold: 'range(slider.x) > 30 cm'; repeatable.")
     ] = None,
     local: Annotated[bool, Option("--local", help="Go down from the stated design; do not look everywhere.")] = False,
-    seed: Annotated[int, Option(metavar="N", help="Seed of the global search.")] = 0,
+    multistart: Annotated[bool, Option("--multistart", help="Go down from many designs, in place of looking.")] = False,
+    seed: Annotated[int | None, Option(metavar="N", help="Seed of the search.")] = None,
     driven: Annotated[bool, Option("--kinematics", help="Move as drivers prescribe, without dynamics.")] = False,
     output: Annotated[
         Files, output_option("Write the best design, .yaml or .json, or a page of it beside the stated one, .html.")
@@ -208,27 +209,44 @@ def optimize(
     coordinates: Coordinates = None,
     json: Json = False,
 ) -> None:
-    """Find the values of parameters for which something is least or largest.
+    """Find the values of parameters for which something is least or largest, in a model or by a study file.
 
+    The keys of a study are the options: `vary: {l1: [0.5 m, 2 m]}`, `minimize: max(abs(driving:motor))`.
     Designs that cannot be assembled, or whose motion stops, are not chosen.
     """
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, with_parameters
     from linkwork.studies.optimize import optimize
+    from linkwork.studies.study_file import StudyFile, is_study_file, read_study
     from linkwork.view.page import check_built, write
     from linkwork.view.report import progress
     from linkwork.view.studies import optimum_lines
 
-    ranges, document, changes = overrides(vary, "vary", "l1=0.5:2"), find(model), overrides(set_)
-    files = writable(output or (), (*SUFFIXES, ".html"))
-    if pages := [file for file in files if file.suffix.lower() == ".html"]:
-        check_built()
-    options = options_of(driven, assemble, t_end, step, coordinates, None, rtol=rtol, integrator=None)
-    with located(model), progress(str(document.data.get("name", model))) as move:
-        found = optimize(
-            build(document, changes), ranges, minimize, maximize=maximize, subject=subject or (), seed=seed,
-            method="local" if local else "global", driven=driven, progress=move, **options,
-        )  # fmt: skip
+    given: dict[str, Any] = {
+        "minimize": minimize, "maximize": maximize, "subject": subject, "local": local, "multistart": multistart,
+        "seed": seed, "kinematics": driven, "assemble": assemble, "t_end": t_end, "step": step, "rtol": rtol,
+        "coordinates": coordinates,
+    }  # fmt: skip
+    ranges: dict[str, Any] = {**overrides(vary, "vary", "l1=0.5:2")}
+    told: StudyFile | None = None
+    if is_study_file(model):
+        told = read_study(model, ("minimize", "maximize", "subject", "local", "multistart"))
+        given, ranges, model = told.fill(given), {**told.vary, **ranges}, told.model
+        set_ = [*(f"{name}={x}" for name, x in told.set.items() if name not in overrides(set_)), *(set_ or ())]
+    with told.told() if told else nullcontext():
+        document, changes = find(model), overrides(set_)
+        files = writable(output or (), (*SUFFIXES, ".html"))
+        if pages := [file for file in files if file.suffix.lower() == ".html"]:
+            check_built()
+        limits = [*(given[name] for name in ("assemble", "t_end", "step", "coordinates")), None]
+        options = options_of(given["kinematics"], *limits, rtol=given["rtol"], integrator=None)
+        method = "local" if given["local"] else "multistart" if given["multistart"] else "global"
+        with located(model), progress(str(document.data.get("name", model))) as move:
+            found = optimize(
+                build(document, changes), ranges, given["minimize"], maximize=given["maximize"],
+                subject=given["subject"] or (), seed=given["seed"] or 0, method=method, driven=given["kinematics"],
+                progress=move, **options,
+            )  # fmt: skip
     for file in files:
         if file in pages:
             designs = [x for x in (found.before, found.best) if not x.reason]

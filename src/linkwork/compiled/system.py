@@ -86,6 +86,7 @@ class Header(NamedTuple):
     rates: int = 0
     retract: int = 0
     linearized: int = 0
+    onto: int = 0
 
 
 HEADER = len(Header._fields)
@@ -104,6 +105,7 @@ def header(p: Pointer) -> Header:
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
         integer(p, 14), integer(p, 15), integer(p, 16), integer(p, 17), integer(p, 18), integer(p, 19),
+        integer(p, 20),
     )  # fmt: skip
 
 

@@ -90,9 +90,8 @@ def correct(at: Given, x: Pointer, k: int) -> tuple[Pointer, float]:
     return new, (gap * speed + rate) / (memory.size * speed)
 
 
-@kernel
-def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
+def bring_onto(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """Bring q and v onto the constraints, and carry what is behind them along."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     memory, first = work(w, n, m, about.n_closed), x
@@ -114,6 +113,25 @@ def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 @kernel
+def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
+    bring_onto(x, p, y, w)
+
+
+@kernel
+def project_varied(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """The same of a state with its variations by parameters behind it, which are brought onto the tangents there."""
+    bring_onto(x, p, y, w)
+    about = header(p)
+    n, n_varied = about.n_q + about.n_v + N_WORK, about.n_carried - N_WORK
+    state, found, scratch = split(w, (1 + n + n_varied, n_varied))
+    state[0] = x[0]
+    copy(y, offset(state, 1), n + n_varied)
+    call(about.onto, state, p, found, scratch)
+    copy(found, offset(y, n), n_varied)
+
+
+@kernel
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """The same without correcting anything: there is no |Psi| before."""
     about = header(p)
@@ -130,10 +148,12 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) -> NativeFunction:
     """`project` or `measure` with the sizes of a system."""
-    n_pivots = system.n_v + system.m if system.m and how is project else 0
+    n_pivots = system.n_v + system.m if system.m and how is not measure else 0
     f, n = system.functions, system.n_q + system.n_v
     inner = max(f[name].work for name in ("constraints", "close", "align", "retract"))
     room = size_of(work, n, system.m, f["close"].outputs) + inner
+    if how is project_varied:
+        room = max(room, f["onto"].inputs + f["onto"].outputs + f["onto"].work)
     return NativeFunction(how.name, how.address, 1 + n + n_carried, size_of(projected, n + n_carried) + n_pivots, room)
 
 

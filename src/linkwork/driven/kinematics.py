@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,9 @@ from linkwork.start.singular import name_elements
 from linkwork.tolerances import NEGLIGIBLE
 from linkwork.trajectory import Table, Trajectory
 
+if TYPE_CHECKING:
+    from linkwork.equations.varied import Chosen
+
 Array = NDArray[np.float64]
 
 ARM = symbol("kinematics.arm")  # a length of the mechanism, by which turns compare with shifts
@@ -87,9 +91,22 @@ def kinematics(
     info.singular_positions. Where the mechanism locks, NumericalStop with the code "lock-up" carries the trajectory so
     far, the time `t`, the `position` and the `joints`.
     """
-    began, compiling = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates).changed(parameters or {})
     check_given(mechanism.model, parameters or {})
+    return follow_drivers(mechanism, t_end, step, max_steps, assemble, progress)
+
+
+def follow_drivers(
+    mechanism: Mechanism,
+    t_end: float | str | None,
+    step: float | str | None,
+    max_steps: int,
+    assemble: bool,
+    progress: Callable[[float, float], None] | None,
+    varied: Chosen = (),
+) -> Trajectory:
+    """The motion that drivers prescribe, with its derivatives by these parameters."""
+    began, compiling = perf_counter(), cache.seconds()
     check_open(mechanism.equations)
     Integrator(max_steps=max_steps)  # refuses what is no budget
     settings = mechanism.model.simulation.changed(t_end, step)
@@ -99,7 +116,7 @@ def kinematics(
     check_events(mechanism.equations)
     check_slips(mechanism.equations)
     check_driving(mechanism, assemble)
-    motion = Driven.begin_at(mechanism, assemble)
+    motion = Driven.begin_at(mechanism, assemble, varied)
     bodies = follow_bodies(motion.start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
     info = describe(motion, settings, note_start(mechanism.model, moved))
@@ -118,6 +135,10 @@ def kinematics(
     def conclude(status: str, reason: Reason = FINISHED) -> Trajectory:
         about = changed(info, compile_s=cache.seconds() - compiling, wall_s=perf_counter() - began)
         found = result(course, about, status, reason)
+        if varied:
+            from linkwork.driven.varied import DrivenGradients
+
+            found = replace(found, gradients=DrivenGradients(course, varied))
         if motion.is_loaded:
             return found
         nothing = Table(Columns(), np.empty((len(found.t), 0)))
@@ -143,9 +164,9 @@ class Driven(Motion):
     """A motion that drivers prescribe."""
 
     @staticmethod
-    def begin_at(mechanism: Mechanism, assemble: bool) -> Driven:
+    def begin_at(mechanism: Mechanism, assemble: bool, varied: Chosen = ()) -> Driven:
         """From where the model states it, closed."""
-        code: System = mechanism.shared.compiled(("driven",), compile_driven)
+        code: System = mechanism.shared.compiled(("driven", *varied), lambda e: compile_driven(e, varied))
         stated = mechanism.place()
         inertia = stated.mass.diagonal / np.where(mechanism.equations.turning, stated.length**2, 1.0)
         values = {ARM: stated.length, MASS: float(inertia.max(initial=0.0)) or 1.0}
@@ -169,7 +190,8 @@ class Driven(Motion):
         return bool(np.any(self.stated.mass.diagonal > 0.0) or self.mechanism.model.acting)
 
     def problem(self) -> Problem:
-        return self.mechanism.shared.compiled(("problem", "driven"), lambda _: self.new_problem())
+        key = ("problem", "driven", self.system.functions["derivative"].address)
+        return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
 
 
 def in_metric(e: Equations) -> Equations:
@@ -179,8 +201,12 @@ def in_metric(e: Equations) -> Equations:
     return replace(e, M=W, Q=(ZERO,) * len(e.Q), parameters=parameters, hints=hints)
 
 
-def compile_driven(e: Equations) -> System:
-    return compile_system(in_metric(e), MOTION, loaded=e)
+def compile_driven(e: Equations, varied: Chosen = ()) -> System:
+    if not varied:
+        return compile_system(in_metric(e), MOTION, loaded=e)
+    from linkwork.equations.varied import programs
+
+    return compile_system(in_metric(e), (*MOTION, *programs(varied)), loaded=e)
 
 
 def check_events(e: Equations) -> None:

@@ -203,7 +203,7 @@ def report(s: Source) -> ComputationSequence:
 
 def dynamics(s: Source) -> ComputationSequence:
     """Accelerations and multipliers from the quasi-definite system, its solution repeated."""
-    return _by_repetition(s, s.equations.qd)
+    return by_repetition(s, s.equations.qd)
 
 
 def stabilized_dynamics(s: Source) -> ComputationSequence:
@@ -214,7 +214,7 @@ def stabilized_dynamics(s: Source) -> ComputationSequence:
     """
     e, n = s.equations, len(s.equations.v)
     onto = s.factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
-    return _by_repetition(s, substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)}))
+    return by_repetition(s, substitute(e.qd, {v: v + d for v, d in zip(e.v, onto, strict=True)}))
 
 
 def explicit_dynamics(s: Source) -> ComputationSequence:
@@ -237,23 +237,29 @@ def _rates(e: Equations, x: Sequence[Expr]) -> list[Expr]:
     return [*x[: len(e.v)], *powers, *x[len(e.v) :]]
 
 
-def _by_repetition(s: Source, qd: Sequence[Expr]) -> ComputationSequence:
+def by_repetition(
+    s: Source, qd: Sequence[Expr], more: Sequence[Expr] = (), behind: Sequence[Expr] = ()
+) -> ComputationSequence:
+    """(t, q, v, work) -> (qd, a, work rates, more, lam, what comes behind), the solution (a, lam) repeated."""
     e, by, n, m = s.equations, s.linear, len(s.equations.v), len(s.equations.Psi)
-    first, n_y = len(e.q), len(e.q) + n + N_WORK
+    first, n_y = len(e.q), len(e.q) + n + N_WORK + len(more)
     slots, again = (*range(first, first + n), *range(n_y, n_y + m)), None
+    rates = (*range(first, first + n + N_WORK), *range(n_y, n_y + m))
     if by.needs_repetition:
         y = [*e.a, *e.lam]
         rest, new = by.find_rest(y), [symbol(f"improved {k}") for k in range(n + m)]
         again = Again(
             REPETITIONS,
             dict(zip(slots, y, strict=True)),
-            dict(enumerate(_rates(e, by.improve(y, rest)), start=first)),
+            dict(zip(rates, _rates(e, by.improve(y, rest)), strict=True)),
             IF_NEEDED,
             less(WEAKNESS, by.weakness()),
             by.is_unsettled(rest, [after - before for after, before in zip(new, y, strict=True)]),
             dict(zip(slots, new, strict=True)),
         )
-    return ComputationSequence("dynamics", _state(s), [*qd, *_rates(e, s.solution)], "derivative", n_y, again)
+    found = _rates(e, s.solution)
+    outputs = [*qd, *found[: n + N_WORK], *more, *found[n + N_WORK :], *behind]
+    return ComputationSequence("dynamics", _state(s), outputs, "derivative", n_y, again)
 
 
 def terms(s: Source) -> ComputationSequence:

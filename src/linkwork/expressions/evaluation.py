@@ -184,12 +184,15 @@ Step = tuple[int, Callable[..., float], int | None, int | None, int | None]
 
 
 class Tape:
-    """Operations on floats in their order, found once to be done again and again.
+    """Operations in their order, found once to be done again and again; on floats unless another arithmetic is given.
 
     Every node has a place in a list of values, which begins as `blank`: the inputs first, in their order.
     """
 
-    def __init__(self, inputs: Iterable[Expr] = (), outputs: Sequence[Expr] = ()) -> None:
+    def __init__(
+        self, inputs: Iterable[Expr] = (), outputs: Sequence[Expr] = (), arithmetic: Arithmetic | None = None
+    ) -> None:
+        self.arithmetic = arithmetic or float_arithmetic()
         self.places: dict[Expr, int] = {}
         self.blank: list[float] = []
         for node in inputs:
@@ -205,19 +208,19 @@ class Tape:
 
     def write(self, outputs: Iterable[Expr]) -> list[Step]:
         """Steps to these outputs beyond what has a place already."""
-        table, steps = float_arithmetic(), list[Step]()
+        table, steps = self.arithmetic, list[Step]()
         for node in ordered(outputs, self.places):
             if node.op == "constant":
                 self.place(node, node.number)
             elif node.op == "symbol":
                 raise KeyError(f"no value for '{node.value}'")
             else:
-                f = partial(_on_table, node.table) if node.op == "spline" else table[node.op]
+                f = partial(_on_table, table["spline"], node.table) if node.op == "spline" else table[node.op]
                 a, b, c, *_ = (*(self.places[x] for x in node.args), None, None)
                 steps.append((self.place(node), f, a, b, c))
         return steps
 
-    def __call__(self, values: Iterable[float]) -> list[float]:
+    def __call__(self, values: Iterable[Any]) -> list[Any]:
         """The outputs at these values of the inputs."""
         r = [*values]
         r += self.blank[len(r) :]
@@ -234,8 +237,8 @@ def play(steps: Iterable[Step], r: list[Any]) -> None:
             r[k] = f(r[a], r[b]) if c is None else f(r[a], r[b], r[c])  # type: ignore[index]
 
 
-def _on_table(table: Any, x: float) -> float:
-    return float(float_arithmetic()["spline"](x, table))
+def _on_table(spline: Callable[[Any, Any], Any], table: Any, x: Any) -> Any:
+    return spline(x, table)
 
 
 GRAPH: Arithmetic = {

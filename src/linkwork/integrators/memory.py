@@ -48,6 +48,7 @@ class End(IntEnum):
     CHATTERS = 8  # what switches is driven back from both sides, and would switch without end
     NO_VALUE = 9  # an event has none, the one that is `nearest`
     STOPPED = 10  # what happened cannot be, which Python alone knows
+    SWITCH = 11  # a law has switched, of which Python is told
 
 
 class Outcome(IntEnum):
@@ -109,6 +110,7 @@ class Run(Memory):
     stop: int  # stops behind
     paced: int  # steps attempted, and the time, when its pace was last looked at
     paced_t: float
+    tells: bool  # whether Python is told of switches and stops that are passed
     derivative: int  # addresses; project may be 0
     rates: int  # of y' of the first n_rates components at any (t, y) on the constraints
     project: int

@@ -533,6 +533,8 @@ def conclude(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, outcome:
         call(at.sample, m, p, own, w)
     if outcome == Outcome.EVENT:
         call(at.happen, m, p, own, w)
+    if at.tells and (at.crosses or at.passes) and at.asking == 0:
+        at.asking = End.SWITCH
     if at.asking != 0:
         return take_wish(at)
     if at.n_moments == MOMENTS or at.is_full:

@@ -202,6 +202,9 @@ class Course:
             )
         return True
 
+    def pass_switch(self) -> None:
+        """Take note that a law has switched, of which the time loop tells those who ask for it."""
+
     @kept
     def callbacks(self) -> dict[str, Callback]:
         """By the names of events."""

@@ -18,6 +18,7 @@ from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 from linkwork.integrators.methods.tableaus import Tableau
 
 if TYPE_CHECKING:
+    from linkwork.equations.varied import Chosen
     from linkwork.integrators.methods.generalized_alpha import GeneralizedAlpha
     from linkwork.trajectory import Trajectory
 
@@ -146,6 +147,7 @@ class Choice:
     integrator: str = "dop853"
     by_alpha: GeneralizedAlpha | None = None
     rank_tolerance: float | None = None  # of formulations on full matrices; by default chosen at the start
+    varied: Chosen = ()  # parameters by which the motion is differentiated
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, all_formulations())
@@ -184,6 +186,10 @@ class Choice:
             found = BY_ELIMINATION
         elif self.formulation == "ggl" and not self.is_algebraic:
             found = STABILIZED
+        if self.varied:
+            from linkwork.equations.varied import programs
+
+            found = (*found, *programs(self.varied))
         return (*found, *(IMPLICIT_FORMS[implicit] if implicit else ()))
 
     @property

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.compiled.system import System, choose_eps, most_repetitions, put_header, repetitions
 from linkwork.constraints import projection
-from linkwork.constraints.projection import measure, project
+from linkwork.constraints.projection import measure, project, project_varied
 from linkwork.elements.events import closed
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place, Weights
@@ -73,6 +73,15 @@ class Form:
     dynamics: NativeFunction  # (t, q, v, work) -> rates, with lam
     method: Preparable
     header: Mapping[str, float]  # entries of the header of p
+
+    @property
+    def controls_variations(self) -> bool:
+        """Whether derivatives by parameters count in the error of a step.
+
+        They are as smooth as the motion, which then stands for them, but where laws switch: the derivative of a contact
+        that sets in as delta^1.5 does so as the root of delta.
+        """
+        return bool(self.how.varied and self.system.source.watched)
 
 
 class Measured(NamedTuple):
@@ -193,7 +202,7 @@ class Motion:
         if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.functions or self.controllers:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
             return self.new_problem()
-        key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric
+        key = "problem", how.formulation, how.stabilization, self.form.method, self.system.source.metric, how.varied
         return self.mechanism.shared.compiled(key, lambda _: self.new_problem())
 
     def new_problem(self) -> Problem:
@@ -317,15 +326,16 @@ class Motion:
 
 def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:
     """What the time loop needs to know of a form."""
-    s, how, n = form.system, form.how, form.system.n_q + form.system.n_v
+    s, how, n, ny = form.system, form.how, form.system.n_q + form.system.n_v, form.derivative.outputs
     is_projected = how.stabilization == "projection" and s.equations.is_constrained
+    by = (project_varied if how.varied else project) if is_projected else measure
     return Problem(
         form.derivative,
-        form.derivative.outputs,
+        ny,
         form.method,
-        projection.of_system(s, project if is_projected else measure, form.derivative.outputs - n),
-        n_norm=n,
-        n_rows=n + N_WORK,
+        projection.of_system(s, by, ny - n),
+        n_norm=ny if form.controls_variations else n,
+        n_rows=ny if how.varied else n + N_WORK,
         guards=s.guards,
         events=actions_of(s),
         rates=form.dynamics if how.is_algebraic and not how.has_fixed_steps else None,
@@ -363,9 +373,13 @@ def compile_form(
 def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = False) -> Form:
     """Right-hand sides and method of a choice; an implicit one that `detects` asks for another where that would do."""
     derivative, dynamics = _right_sides(system, how.formulation)
+    header: dict[str, float] = {}
+    if how.varied:
+        derivative = system.functions["varied_derivative"]
+        header["n_carried"] = derivative.outputs - system.n_q - system.n_v
     if mechanism.model.functions:
         derivative, dynamics = (give_inputs(f, system, mechanism.model.functions) for f in (derivative, dynamics))
-    header: dict[str, float] = {"dynamics": dynamics.address, "derivative": derivative.address}
+    header |= {"dynamics": dynamics.address, "derivative": derivative.address}
     method = method_of(how.integrator)
     if how.is_algebraic:
         from linkwork.simulation.implicit import algebraic_method

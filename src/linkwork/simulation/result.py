@@ -125,4 +125,6 @@ def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory
             *note_euler(s, split_columns(s, found.extremes)[1], float(t[-1])),
         ),
     )
-    return trajectory(s, t, x, rows[:, n:], found, info, motion.mechanism.model, motion.start.place, course.events())
+    return trajectory(
+        s, t, x, rows[:, n : n + N_WORK], found, info, motion.mechanism.model, motion.start.place, course.events()
+    )

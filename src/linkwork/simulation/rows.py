@@ -42,7 +42,7 @@ class Evaluated(NamedTuple):
     """Report rows of a motion, and what was found at them."""
 
     t: Array
-    rows: Array  # q, v, work
+    rows: Array  # q, v, work, and the variations of these by parameters
     held: Array
     spans: list[slice]  # of the parts of the course
     x: Array  # t, q, v, a, lam
@@ -57,7 +57,7 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
     assert until is not None
     t, rows, ends = state.times[: until.rows], state.rows[: until.rows], [part.first for part in course.parts[1:]]
     if not len(t) or until.t > t[-1]:
-        rows, t = np.vstack([rows, until.y[: motion.n + N_WORK]]), np.append(t, until.t)
+        rows, t = np.vstack([rows, until.y[: rows.shape[1]]]), np.append(t, until.t)
     if most is not None and most < len(t):
         chosen = np.arange(0, len(t), -(-len(t) // most))
         chosen[-1] = len(t) - 1
@@ -67,7 +67,8 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
         fill_inputs(motion.system, motion.mechanism.model.functions, t, rows, held)
     spans = [slice(a, b) for a, b in pairwise([0, *(min(end, len(rows)) for end in ends), len(rows)])]
     since = thread_time()
-    found = [evaluate_rates(part, t[k], rows[k], held[k]) for part, k in zip(course.parts, spans, strict=True)]
+    states = rows[:, : motion.n + N_WORK]
+    found = [evaluate_rates(part, t[k], states[k], held[k]) for part, k in zip(course.parts, spans, strict=True)]
     taken = thread_time() - since
     x, qd = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
     return Evaluated(t, rows, held, spans, x, qd, report_rows(course.parts, spans, x, held), taken)

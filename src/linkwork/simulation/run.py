@@ -52,6 +52,12 @@ def meet(course: Course, _: End) -> bool:
     return course.meet()
 
 
+def pass_switch(course: Course, _: End) -> bool:
+    """A law has switched, which makes no difference to the motion itself."""
+    course.pass_switch()
+    return True
+
+
 def has_dependent_rows(motion: Motion) -> bool:
     """Whether an algebraic form leaves out rows that depend on those that it keeps."""
     return motion.form.how.is_algebraic and len(motion.measured.place.rows.independent) < motion.system.m
@@ -99,6 +105,7 @@ HANDLERS: dict[End, Callable[[Course, End], bool]] = {  # each says whether the 
     End.BUDGET: exchange_rows,
     End.EVENT: meet,
     End.UNSUITED: change_method,
+    End.SWITCH: pass_switch,
     End.STEP_TOO_SMALL: exchange_rows,
     End.NOT_PROJECTED: exchange_rows,
 }

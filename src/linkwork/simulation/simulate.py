@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from linkwork.simulation.controllers import Controller, check_controllers
 from linkwork.simulation.events import Course
 from linkwork.simulation.inputs import Value, take_values
 from linkwork.simulation.judgement import judge, refuse_doubtful
-from linkwork.simulation.options import Baumgarte, Integrator, Ranked, Stabilization, Start, choose
+from linkwork.simulation.options import Baumgarte, Choice, Integrator, Ranked, Stabilization, Start, choose
 from linkwork.simulation.outputs import check_memory
 from linkwork.simulation.problem import Motion
 from linkwork.simulation.result import describe, is_beyond_doubt, result
@@ -95,13 +96,28 @@ def simulate(
     settings = _settle(mechanism, t_end, step, rtol, atol)
     by = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
     how = choose(formulation, stabilization, by.method, settings.t_end)
+    begin = start if isinstance(start, Start) else Start(start)
+    return follow(mechanism, settings, how, by, begin, controllers, progress, (began, compiling))
+
+
+def follow(
+    mechanism: Mechanism,
+    settings: Simulation,
+    how: Choice,
+    by: Integrator,
+    begin: Start,
+    controllers: Sequence[Controller],
+    progress: Callable[[float, float], None] | None,
+    since: tuple[float, float],
+) -> Trajectory:
+    """The motion by this choice, with its derivatives where `how` asks for them."""
+    began, compiling = since
     fixed_step = None if how.by_alpha is None else how.by_alpha.fixed
     control = _limit_steps(settings, by.longest, fixed_step)
     times = report_times(0.0, settings.t_end, settings.step)
     check_memory(times, mechanism.equations)
     check_size(len(mechanism.equations.v), how.formulation)
     check_states(mechanism.equations, how.integrator)
-    begin = start if isinstance(start, Start) else Start(start)
     q, v, resume = *begin.split(mechanism), begin.resume
     motion = Motion.begin(mechanism, how, begin.weights, begin.assemble, begin.keep, q, v)
     motion.controllers = controllers
@@ -111,6 +127,11 @@ def simulate(
         y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
     course = Course(motion, resume is not None)
+    if how.varied:
+        from linkwork.simulation.varied import VariedCourse, VariedMotion
+
+        motion = VariedMotion.of(motion, begin, q, v)
+        course = VariedCourse(motion)
 
     def conclude(status: str, reason: Reason = FINISHED) -> Callable[[], Trajectory]:
         times_taken = {"compile_s": cache.seconds() - compiling, "wall_s": perf_counter() - began}
@@ -120,6 +141,10 @@ def simulate(
             info = changed(describe(motion, settings, note_start(mechanism.model, motion.start, q, v)), **times_taken)
             found = result(course, info, status, reason)
             found = found if resume is None else join(resume, found, grid)
+            if how.varied:
+                from linkwork.simulation.varied import Gradients
+
+                found = replace(found, gradients=Gradients(course, how.varied))
             if status != "finished":
                 return found
             return judge(found, motion.start.place, *motion.extent, fixed_step is not None)

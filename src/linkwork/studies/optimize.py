@@ -1,8 +1,9 @@
 """Designs: the values of parameters for which a number taken of the motion is least.
 
 A global search (differential evolution [storn1997]) looks everywhere in the ranges, a local one (sequential quadratic
-programming [kraft1988]) goes down from its best point. A design whose loops do not close, or whose motion stops, is one
-that may not be chosen, not an error.
+programming [kraft1988]) goes down from its best point, or from many. It follows the exact derivatives of motions, or
+difference quotients where there are none. A design whose loops do not close, or whose motion stops, is one that may not
+be chosen, not an error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choi
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.studies.points import Range, read_axis
+from linkwork.studies.slopes import slope_of
 from linkwork.studies.taking import Take, read_take
 from linkwork.studies.trial import Trial
 from linkwork.tolerances import AGREEMENT, EPSILON, TYPED, halved
@@ -29,7 +31,7 @@ from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
-METHODS = ("global", "local")
+METHODS = ("global", "local", "multistart")
 COMPARISON = re.compile(r"(.+?)(<=|>=|<|>)(.+)", re.DOTALL)
 
 
@@ -89,6 +91,7 @@ class Optimum(Printed):
     tried: int
     failed: int  # of these, without a motion
     trial: Trial
+    is_exact: bool  # whether exact derivatives were followed
 
     @property
     def values(self) -> dict[str, float]:
@@ -105,7 +108,8 @@ class Optimum(Printed):
             for name, x in designs.items()
         }
         aim = "maximize" if self.maximizes else "minimize"
-        counts = {"tried": self.tried, "failed": self.failed, "unit": self.unit}
+        counts: dict[str, Any] = {"tried": self.tried, "failed": self.failed, "unit": self.unit}
+        counts["derivatives"] = "exact" if self.is_exact else "differences"
         return {"model": self.model.model.name, aim: self.take.text, **told, **counts}
 
     def __str__(self) -> str:
@@ -123,6 +127,7 @@ def optimize(
     maximize: str | None = None,
     subject: Sequence[str] = (),
     method: str = "global",
+    starts: int = 32,
     seed: int = 0,
     driven: bool = False,
     progress: Callable[[float, str], None] | None = None,
@@ -136,7 +141,7 @@ def optimize(
     - `minimize`, or `maximize`: what is taken of the motion, as in `sweep`.
     - `subject`: limits, a number taken of the motion and a bound.
     - `method`: "global" looks everywhere and then goes down from the best point, "local" goes down from the values
-      that the model states.
+      that the model states, "multistart" from so many points (`starts`) spread over the ranges.
     - `driven`: the motion that drivers prescribe; `options` are those of `simulate` or `kinematics`.
     """
     if (minimize is None) == (maximize is None):
@@ -147,7 +152,7 @@ def optimize(
         raise UsageError("nothing is varied; give a parameter a range, as l1=0.6:1.4", "no-effect")
     for name in names:
         check_choice("parameter", name, mechanism.model.parameters)
-    ranges = [_range(name, vary[name]) for name in names]
+    ranges = [range_of(name, vary[name]) for name in names]
     take, limits = read_take(minimize or maximize or ""), tuple(map(read_limit, subject))
     takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
     stated = {name: mechanism.model.parameters[name] for name in names}
@@ -157,16 +162,16 @@ def optimize(
     before = search.design(np.array([stated[name] for name in names]))
     if method == "global":
         search.look_everywhere(seed)
-    best = search.descend()
+    best = search.descend_from_many(starts, seed) if method == "multistart" else search.descend_on()
     if search.rank(best)[0] > 0.0:
         reasons = f" ({best.reason})" if best.reason else ""
         message = f"none of {search.tried} designs has a motion that satisfies all limits{reasons}"
         raise NumericalStop(f"{message}; widen ranges or limits", "no-design")
     counts = search.tried, search.failed
-    return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial)
+    return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial, search.is_exact)
 
 
-def _range(name: str, given: str | Sequence[float]) -> Range:
+def range_of(name: str, given: str | Sequence[float]) -> Range:
     text = given if isinstance(given, str) else ":".join(str(x) for x in given)
     axis = read_axis(name, text)
     if not isinstance(axis, Range):
@@ -194,6 +199,7 @@ class Search:
     tried: int = 0
     failed: int = 0
     best: Design | None = None
+    is_exact: bool = True  # until there are no derivatives
 
     def design(self, values: Array) -> Design:
         """The design with these values of its parameters."""
@@ -201,8 +207,8 @@ class Search:
         self.tried += 1
         try:
             motion = self.trial.move(named)
-            excess = tuple(limit.excess(limit.take.of_motion(motion)) for limit in self.limits)
-            found = Design(named, self.take.of_motion(motion), excess)
+            excess = tuple(limit.excess(slope_of(limit.take, motion, ()).value) for limit in self.limits)
+            found = Design(named, slope_of(self.take, motion, ()).value, excess)
         except UsageError:
             raise
         except LinkworkError as error:
@@ -247,16 +253,56 @@ class Search:
             seed=seed,
         )
 
-    def descend(self) -> Design:
-        from scipy.optimize import minimize
+    def slopes(self, design: Design) -> tuple[Array, Array] | None:
+        """The derivatives of what is to be least, and of the excesses, a row each; None where there are none."""
+        try:
+            motion = self.trial.vary(design.values)
+            own = [slope_of(take, motion, self.names).slopes for take in (self.take, *(x.take for x in self.limits))]
+        except UsageError:
+            self.is_exact = False
+            return None
+        except LinkworkError:
+            return np.zeros(len(self.names)), np.zeros((len(self.limits), len(self.names)))
+        excesses = [limit.sign * slope for limit, slope in zip(self.limits, own[1:], strict=True)]
+        return own[0], np.array(excesses).reshape(len(self.limits), len(self.names))
+
+    def descend_from_many(self, starts: int, seed: int) -> Design:
+        """The best of many local searches."""
+        from scipy.stats import qmc
 
         assert self.best is not None
-        if not math.isfinite(self.best.objective):
-            return self.best
+        points = qmc.Sobol(len(self.names), seed=seed).random(starts)
+        for k, u in enumerate(points):
+            first = self.at(u)
+            if math.isfinite(first.objective):
+                self.descend(first)
+            if self.progress is not None:
+                self.progress((k + 1) / len(points), f"{self.tried} designs, best {self.best.objective:.6g}")
+        return self.best
+
+    def descend_on(self) -> Design:
+        """Go down from the best design, and from where that leads, as long as it gains."""
+        assert self.best is not None
+        before: Design | None = None
+        # Where a limit bends or peaks change places, a search ends early, and begins anew there.
+        while math.isfinite(self.best.objective) and (
+            before is None or abs(self.best.objective - before.objective) > AGREEMENT * abs(before.objective)
+        ):
+            before = self.best
+            self.descend(before)
+        return self.best
+
+    def descend(self, first: Design) -> None:
+        """Go down from a design."""
+        from scipy.optimize import minimize
+
         span = np.array([r.high - r.low for r in self.ranges])
         low = np.array([r.low for r in self.ranges])
-        size = abs(self.best.objective) or 1.0
+        start = np.clip((np.array([first.values[name] for name in self.names]) - low) / span, 0.0, 1.0)
+        size = abs(first.objective) or 1.0
+        sizes = np.array([limit.size for limit in self.limits])
         known: dict[bytes, Design] = {}
+        derived: dict[bytes, tuple[Array, Array]] = {}
 
         def found(u: Array) -> Design:
             u = np.clip(u, 0.0, 1.0)
@@ -269,19 +315,26 @@ class Search:
             return self.sign * objective / size if math.isfinite(objective) else 1.0 / TYPED
 
         def room(u: Array) -> Array:
-            by = [limit.size for limit in self.limits]
-            return -np.nan_to_num(np.array(found(u).excess) / by, nan=1.0)
+            return np.asarray(-np.nan_to_num(np.array(found(u).excess) / sizes, nan=1.0))
 
-        before: Design | None = None
-        # Where a limit bends, the search ends before its bound, and begins anew there.
-        while before is None or abs(self.best.objective - before.objective) > AGREEMENT * size:
-            before = self.best
-            minimize(
-                value,
-                np.clip((np.array([before.values[name] for name in self.names]) - low) / span, 0.0, 1.0),
-                method="SLSQP",
-                bounds=[(0.0, 1.0)] * len(span),
-                constraints=[{"type": "ineq", "fun": room}] if self.limits else (),
-                options={"eps": halved(AGREEMENT), "ftol": AGREEMENT},
-            )
-        return self.best
+        def slopes(u: Array) -> tuple[Array, Array]:
+            u = np.clip(u, 0.0, 1.0)
+            if u.tobytes() not in derived:
+                derived[u.tobytes()] = self.slopes(found(u)) or (np.zeros(len(u)), np.zeros((len(sizes), len(u))))
+            return derived[u.tobytes()]
+
+        self.is_exact = self.is_exact and self.slopes(first) is not None
+        limits: dict[str, Any] = {"type": "ineq", "fun": room}
+        exact: dict[str, Any] = {}
+        if self.is_exact:
+            exact = {"jac": lambda u: self.sign * span * slopes(u)[0] / size}
+            limits["jac"] = lambda u: -span * slopes(u)[1] / sizes[:, None]
+        minimize(
+            value,
+            start,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(start),
+            constraints=[limits] if self.limits else (),
+            options={"ftol": AGREEMENT} if exact else {"eps": halved(AGREEMENT), "ftol": AGREEMENT},
+            **exact,
+        )

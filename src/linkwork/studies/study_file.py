@@ -24,7 +24,7 @@ MARK = "study"
 TIMES = ("t_end", "step")
 NUMBERS = ("rtol", "atol")
 WHOLE = ("seed", "max_steps", "workers")
-FLAGS = ("kinematics", "assemble", "local")
+FLAGS = ("kinematics", "assemble", "local", "multistart")
 TEXTS = ("take", "subject")  # one, or a list
 COMMON = (  # keys of all studies
     *(MARK, "model", "about", "set", "vary", "seed", "kinematics", "coordinates", "assemble", "t_end", "step", "rtol"),

@@ -8,9 +8,10 @@ from typing import Any
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.driven.kinematics import kinematics
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, option
 from linkwork.simulation.options import Start, coordinates_of
 from linkwork.simulation.simulate import simulate
+from linkwork.studies.sensitivities import sensitivities
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
 
@@ -45,6 +46,16 @@ class Trial:
             own = {name: x for name, x in values.items() if name not in given}
             options["start"] = replace(start, values={**(start.values or {}), **own})
         return simulate(self.mechanism, given, **options)
+
+    def vary(self, values: Mapping[str, float]) -> Trajectory:
+        """The same with its derivatives by these parameters; UsageError where there are none."""
+        given = dict(self.options)
+        if self.is_driven:
+            given["start"] = Start(assemble=given.pop("assemble", False))
+            given.pop("max_steps", None)
+        if wrong := [name for name in ("formulation", "stabilization", "controllers") if name in given]:
+            raise UsageError(f"with {option(wrong[0])} motions have no derivatives", "not-varied")
+        return sensitivities(self.mechanism, tuple(values), dict(values), driven=self.is_driven, **given)
 
     def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory:
         """The motion of the first of these designs that moves; UsageError for what no motion has."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from linkwork.studies.fit import Fit
     from linkwork.studies.optimize import Optimum
 
 ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
@@ -174,6 +175,62 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def plot_fit(found: Fit) -> Figure:
+    """What is measured, and the motions before and after, a picture for each column."""
+    check_extra("matplotlib")
+    from linkwork.view.shown import ShownFigure
+
+    columns = [name for name in found.data if name != "t"]
+    figure = ShownFigure(figsize=(7.0, 1.0 + 2.4 * len(columns)), layout="constrained", facecolor="white")
+    figure.suptitle(found.model, color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    motions = {"before": found.motion(found.before), "fitted": found.motion()}
+    for axis, name in zip(figure.subplots(len(columns), 1, squeeze=False).ravel(), columns, strict=True):
+        tidy(axis)
+        axis.plot(found.data["t"], found.data[name], ".", color=INK, markersize=3, label="measured")
+        for k, (label, motion) in enumerate(motions.items()):
+            axis.plot(motion.t, motion[name], color=COLORS[1 - k], linestyle=DASHES[1 - k], label=label)
+        _name(axis, "t [s]", f"{name} [{found.units[name]}]")
+        axis.legend(fontsize="small")
+    return figure
+
+
+def slope_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """How numbers taken of a motion depend on parameters, in words."""
+    lines = [("model", str(data["model"]))]
+    for take, found in data["of"].items():
+        unit = f" {found['unit']}" if found["unit"] else ""
+        lines.append((take, f"{found['value']:.9g}{unit}"))
+        for name, own in found["to"].items():
+            elasticity = "" if own["elasticity"] is None else f", elasticity {own['elasticity']:.4g}"
+            adds = f", +-{own['tolerance']:.4g} adds {own['adds']:.4g}{unit}" if "adds" in own else ""
+            lines.append((f"  {name} = {own['value']:.6g}", f"derivative {own['derivative']:.9g}{elasticity}{adds}"))
+        if "worst" in found:
+            together = f"{found['worst']:.4g}{unit} at most, {found['rms']:.4g}{unit} if independent"
+            lines.append(("  tolerances together", together))
+    return lines
+
+
+def fit_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Parameters that fit a measured motion, in words."""
+    lines = [("model", str(data["model"]))]
+    for name, own in data["fit"].items():
+        low, high = own["interval"]
+        within = f"{data['confidence']:.0%} within {low:.6g} .. {high:.6g}"
+        lines.append(
+            (f"{name} = {own['value']:.8g}", f"+- {own['deviation']:.3g}, {within}; before {own['before']:.6g}")
+        )
+    for name, own in data["left"].items():
+        unit = own["unit"]
+        lines.append((f"left of {name}", f"{own['after']:.4g} {unit} in the mean, before {own['before']:.4g} {unit}"))
+    names, correlation = list(data["fit"]), np.array(data["correlation"])
+    pairs = [(abs(correlation[i, j]), names[i], names[j]) for i in range(len(names)) for j in range(i)]
+    if pairs:
+        size, one, other = max(pairs)
+        lines.append(("least told apart", f"{other} and {one}: correlation {size:.3f}"))
+    lines.append(("measured", f"{data['values']} values, {data['tried']} motions tried"))
+    return lines
+
+
 def optimum_lines(found: Optimum) -> list[tuple[str, str]]:
     """Return the design in words, beside the one that the model states."""
     unit = f" {found.unit}" if found.unit else ""
@@ -185,5 +242,6 @@ def optimum_lines(found: Optimum) -> list[tuple[str, str]]:
         lines.append((name, f"{value} at {at}" + (f", without {quoted(broken)}" if broken else "")))
     for limit, excess in zip(found.limits, found.best.excess, strict=True):
         lines.append((f"  {limit.text}", "at its bound" if abs(excess) <= TYPED * limit.size else f"by {-excess:.4g}"))
-    lines.append(("tried", f"{found.tried} designs, {found.failed} without a motion"))
+    by = "exact derivatives" if found.is_exact else "difference quotients"
+    lines.append(("tried", f"{found.tried} designs, {found.failed} without a motion, by {by}"))
     return lines

@@ -1,0 +1,203 @@
+"""How start values vary with parameters: the derivative of what closes them.
+
+A correction of least norm, and its derivative by a parameter, solve
+
+    [ W      Psi_q^T ] [ dx ]   [   0  ]        K d(dx, mu) = -(d(W dx + Psi_q^T mu), d(Psi_q dx + Psi)) at fixed dx, mu
+    [ Psi_q     0    ] [ mu ] = [ -Psi ]
+
+so that the iterations of `closing` are repeated with the derivative of each, and of what leads from the bodies to the
+coordinates of the equations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.equations.equations import Equations
+from linkwork.equations.linear import multiply
+from linkwork.equations.place import Place, Weights
+from linkwork.equations.varied import vary
+from linkwork.errors import UsageError
+from linkwork.expressions.graph import ZERO, Expr
+from linkwork.linalg.newton import MAX_ITERATIONS, solve_least_squares
+from linkwork.start.closing import Fitted, Given, _velocity_fault, given_velocities, number_kept
+from linkwork.tolerances import ROUNDING
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """A place with the derivatives of its q and v by parameters, one column each, and those of the parameters."""
+
+    place: Place
+    q: Array
+    v: Array
+    seeds: Mapping[Expr, Array]
+
+    def rates(self, name: str, outputs: Any, more: Mapping[Expr, tuple[Any, Any]] | None = None) -> Array:
+        """d outputs, where of `more` symbols values and derivatives are given too; a row for each output."""
+        e, more = self.place.equations, more or {}
+        direction = {**dict(zip((*e.q, *e.v), (*self.q, *self.v), strict=True)), **self.seeds}
+        values = {**self.place.values, **{x: value for x, (value, _) in more.items()}}
+        direction |= {x: rate for x, (_, rate) in more.items()}
+        found = vary(e, name, outputs, values, direction)
+        return np.array([np.broadcast_to(x, (self.n,)) for x in found], dtype=float).reshape(len(found), self.n)
+
+    @property
+    def n(self) -> int:
+        """Of parameters."""
+        return len(next(iter(self.seeds.values())))
+
+
+def vary_start(
+    e: Equations,
+    seeds: Mapping[Expr, Array],
+    q: Given,
+    v: Given,
+    weights: Weights,
+    any_distance: bool,
+    keep: Sequence[str],
+) -> Varied:
+    """The start values of equations, as `restart` and `find_start` have them, with their derivatives."""
+    chart = e.chart
+    if chart.tree is not None:
+        return _on_its_sides(e, chart.tree, seeds, q, v, weights, any_distance, keep)
+    if chart.body is None:
+        at = _still(e, seeds)
+        at = replace(at, q=at.rates("start q", lambda: chart.start_q), v=at.rates("start v", lambda: chart.start_v))
+        owned: tuple[Sequence[str], Sequence[str]] = (), ()
+    else:
+        body = chart.body.with_values(e.parameters)
+        names = (*body.q_names, *body.v_names)
+        body_q, body_v = ({x: y for x, y in (given or {}).items() if x in names} for given in (q, v))
+        own_keep = [name for name in keep if name in body.v_names]
+        bodies = vary_start(body, seeds, body_q, body_v, weights, any_distance, own_keep)
+        if any(name in e.v_names and name not in body.v_names for name in keep):
+            raise UsageError("coordinates of joints that are kept at the start cannot be varied", "not-varied")
+        of_q, of_v = chart.from_body
+        place = Place(e, bodies.place.find(f"{chart.kind} q", of_q), bodies.place.find(f"{chart.kind} v", of_v))
+        rates = bodies.rates(f"{chart.kind} q", lambda: of_q), bodies.rates(f"{chart.kind} v", lambda: of_v)
+        at, owned = Varied(place, rates[0], rates[1], seeds), (body.q_names, body.v_names)
+    new = [at.place.q.copy(), at.place.v.copy()]
+    for level, rates_of, given, own_names, others in zip(
+        new, (at.q, at.v), (q, v), (e.q_names, e.v_names), owned, strict=True
+    ):
+        for name, value in (given or {}).items():
+            if name not in others:
+                k = own_names.index(name)
+                level[k], rates_of[k] = value, 0.0
+    at = replace(at, place=replace(at.place, q=new[0], v=new[1]))
+    kept = number_kept(e, [name for name in keep if name not in owned[1]])
+    if weights == "none" or not e.Psi:
+        return at
+    closed = _close(at, weights, kept)
+    start = _align(closed, weights, kept)
+    if weights == "plain" or any_distance or _velocity_fault(Fitted(start.place, at.place, weights)) is None:
+        return start
+    return _align(closed, weights, sorted({*kept, *np.flatnonzero(given_velocities(at.place)).tolist()}))
+
+
+def _on_its_sides(
+    e: Equations,
+    tree: Equations,
+    seeds: Mapping[Expr, Array],
+    q: Given,
+    v: Given,
+    weights: Weights,
+    any_distance: bool,
+    keep: Sequence[str],
+) -> Varied:
+    """Those of minimal coordinates, from those of all joints; states are as they are stated."""
+    first = len(e.q) - e.n_states
+    stated = _still(e, seeds)
+    states = stated.rates("states", lambda: e.chart.start_q[first:])
+    given = dict(zip(e.q_names[first:], stated.place.q[first:].tolist(), strict=True))
+    for k, name in enumerate(e.q_names[first:]):
+        if name in (q or {}):
+            given[name], states[k] = q[name], 0.0  # type: ignore[index]
+    q = {name: x for name, x in (q or {}).items() if name not in given}
+    start = vary_start(tree.with_values(e.parameters), seeds, q, v, weights, any_distance, keep)
+    values = dict(zip((*tree.q, *tree.v), (*start.place.q, *start.place.v), strict=True))
+    rates = dict(zip((*tree.q, *tree.v), (*start.q, *start.v), strict=True))
+    values |= dict(zip(e.q[first:], given.values(), strict=True))
+    rates |= dict(zip(e.q[first:], states, strict=True))
+    sides = np.sign(start.place.find("sides", [dyad.side for dyad in e.chart.dyads]))
+    sigma = dict(zip((dyad.sigma for dyad in e.chart.dyads), sides.tolist(), strict=True))
+    own_q, own_v = (np.array([values[x] for x in symbols], dtype=float) for symbols in (e.q, e.v))
+    of_q, of_v = (np.array([rates[x] for x in symbols]).reshape(len(symbols), start.n) for symbols in (e.q, e.v))
+    return Varied(Place(e.with_values({**e.parameters, **sigma}), own_q, own_v), of_q, of_v, seeds)
+
+
+def _still(e: Equations, seeds: Mapping[Expr, Array]) -> Varied:
+    """The stated start of which nothing varies yet."""
+    n = len(next(iter(seeds.values())))
+    return Varied(Place(e, *e.start()), np.zeros((len(e.q), n)), np.zeros((len(e.v), n)), seeds)
+
+
+def _metric(place: Place, weights: Weights) -> tuple[Array, bool]:
+    """W, and whether it is M."""
+    if weights == "mass" and place.mass.is_regular:
+        return place.M, True
+    scale = np.ones(len(place.v)) if weights == "plain" else place.v_scale
+    return np.diag(1.0 / scale**2), False
+
+
+def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> tuple[Array, Array]:
+    """The correction dx of q, or dv of v, and its derivatives by the parameters."""
+    place = at.place
+    e, n = place.equations, len(place.v)
+    J, gaps = place.Psi_q.copy(), place.Psi if level == "q" else place.Psi_dot
+    if level == "q":
+        J[[*e.slips]] = 0.0  # these hold no position
+    W, is_mass = _metric(place, weights)
+    m, free = len(gaps), np.delete(np.arange(n), list(kept))
+    heaviest = np.sqrt(np.max(np.diag(W) * place.v_scale**2))
+    scale = np.concatenate([place.v_scale[free] / heaviest, heaviest / place.row_scale])
+    K = np.block([[W[np.ix_(free, free)], J[:, free].T], [J[:, free], np.zeros((m, m))]]) * np.outer(scale, scale)
+
+    def residual() -> list[Expr]:
+        product, inertia = multiply(e, [*e.a, *e.lam]), multiply(e, [*e.a, *[ZERO] * m])[:n]
+        if not is_mass:  # another metric does not vary, but for changes of the second order
+            product[:n] = [x - y for x, y in zip(product[:n], inertia, strict=True)]
+        wanted = e.Psi if level == "q" else e.Psi_dot
+        return [*product[:n], *(x + gap for x, gap in zip(product[n:], wanted, strict=True))]
+
+    def solve(right: Array) -> Array:
+        return np.asarray(scale[:, None] * solve_least_squares(K, scale[:, None] * right))
+
+    x, still = solve(np.append(np.zeros(len(free)), -gaps)[:, None]), np.zeros(at.n)
+    dx, of_dx = np.zeros(n), np.zeros((n, at.n))
+    dx[free] = x[: len(free), 0]
+    held = zip((*e.a, *e.lam), (*dx, *x[len(free) :, 0]), strict=True)
+    rates = at.rates(f"closing {level} {is_mass}", residual, {symbol: (value, still) for symbol, value in held})
+    if level == "q":
+        rates[[n + i for i in e.slips]] = 0.0
+    of_dx[free] = solve(-np.vstack([rates[free], rates[n:]]))[: len(free)]
+    return dx, of_dx
+
+
+def _close(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
+    """Newton's iteration onto Psi = 0 with its derivative, and once more that of the derivative alone."""
+    e, left = at.place.equations, math.inf
+    for _ in range(MAX_ITERATIONS):
+        is_last = at.place.gap <= ROUNDING or not at.place.gap < 0.5 * left
+        left = at.place.gap
+        dx, of_dx = _correct(at, weights, kept, "q")
+        dx = np.where(is_last, 0.0, dx)
+        moved = at.rates("retract", lambda: e.chart.retract, dict(zip(e.dx, zip(dx, of_dx, strict=True), strict=True)))
+        at = replace(at, place=at.place.moved(dx), q=moved)
+        if is_last:
+            break
+    return at
+
+
+def _align(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
+    dv, of_dv = _correct(at, weights, kept, "v")
+    return replace(at, place=at.place.pushed(dv), v=at.v + of_dv)

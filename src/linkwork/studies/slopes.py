@@ -1,0 +1,252 @@
+"""Numbers taken of a motion with their derivatives by parameters.
+
+A largest value is that of a polynomial through the report rows around it. Its derivative is that of the values at the
+time of the maximum, d max f = f_p(t*), since f_t(t*) = 0 (the envelope theorem), by the polynomial through their
+derivatives. Where an event ends the run, its time varies too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.errors import UsageError, check_number
+from linkwork.expressions.derivatives import directional
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.parser import ExpressionError, parse
+from linkwork.model import Model
+from linkwork.records import Printed
+from linkwork.simulation.varied import choose_parameters, name_of
+from linkwork.studies.sensitivities import sensitivities
+from linkwork.studies.taking import Take, read_take
+from linkwork.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+BESIDE = 2  # rows on either side of a largest value, through which a polynomial goes
+
+
+class Rows(NamedTuple):
+    """Values at the report times with their derivatives, a column for each parameter."""
+
+    t: Array
+    values: Array
+    slopes: Array
+    jumps: Array  # times at which they may jump
+
+
+class Slope(NamedTuple):
+    """A number taken of a motion, and its derivatives by the parameters."""
+
+    value: float
+    slopes: Array
+
+
+def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope:
+    """The number, with a largest or least value between the report rows, and its derivatives."""
+    if take.reduction == "count":
+        return Slope(take.of_motion(motion), np.zeros(len(parameters)))
+    if take.reduction == "time":
+        times = [k for k, name in enumerate(motion.events.names) if name == take.of]
+        slopes = [_time_of(times[0], motion, p) if times else np.nan for p in parameters]
+        return Slope(take.of_motion(motion), np.array(slopes))
+    try:
+        rows = rows_of(take.of, motion, parameters)
+    except ExpressionError as error:
+        raise UsageError(f"'{take.text}': {error.reason}", error.code) from None
+    t, x, dx = rows.t, rows.values, rows.slopes
+    if take.reduction == "first":
+        return Slope(float(x[0]), dx[0])
+    tau = end_of(motion, parameters)
+    if take.reduction == "final":
+        return Slope(float(x[-1]), dx[-1] + (_rate_at_end(take.of, motion) * tau if tau.any() else 0.0))
+    if take.reduction in ("max", "min", "range"):
+        high, low = (extreme(rows, sign) if name != take.reduction else Slope(0.0, 0.0 * tau)
+                     for name, sign in (("min", 1.0), ("max", -1.0)))  # fmt: skip
+        return Slope(high.value - low.value, high.slopes - low.slopes) if take.reduction == "range" else (
+            high if take.reduction == "max" else low
+        )  # fmt: skip
+    span = t[-1] - t[0]
+    if take.reduction == "rms":
+        mean = _mean(t, x * x, 2.0 * x[:, None] * dx, tau, span)
+        root = np.sqrt(mean.value)
+        return Slope(float(root), mean.slopes / (2.0 * root) if root > 0.0 else np.full(len(parameters), np.nan))
+    mean = _mean(t, x, dx, tau, span)
+    if take.reduction == "mean":
+        return mean
+    return Slope(span * mean.value, span * mean.slopes + tau * mean.value)
+
+
+def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
+    """Over time, the end of which varies by tau."""
+    value = float(np.trapezoid(x, t) / span)
+    return Slope(value, np.trapezoid(dx, t, axis=0) / span + (x[-1] - value) * tau / span)
+
+
+def rows_of(text: str, motion: Trajectory, parameters: Sequence[str]) -> Rows:
+    """Of a quantity, of a vector its length, or of a formula of quantities."""
+    names = [name for name in motion.components(text) if name in motion]
+    used, formula = names, None
+    if not names:
+        formula = parse(text, {name: symbol(name) for name in motion})
+        used = [str(x.value) for x in ordered([formula]) if x.op == "symbol"]
+    elif len(names) > 1:
+        formula = sum((symbol(name) * symbol(name) for name in names), symbol(names[0]) * 0.0) ** 0.5
+    t, table = motion.t, numpy_arithmetic()
+    values = {symbol(name): motion[name] for name in used}
+    if formula is None:
+        columns = [motion.gradient(names[0], p) for p in parameters]
+        return Rows(t, motion[names[0]], _columns(columns, t), motion.events.t)
+    rates = {x: symbol(f"d {x.value}") for x in values}
+    derivative = directional([formula], rates)
+    columns = []
+    for p in parameters:
+        given = {rates[x]: motion.gradient(str(x.value), p) for x in values}
+        columns.append(_filled(evaluate(derivative, {**values, **given}, table)[0], t))
+    return Rows(t, _filled(evaluate([formula], values, table)[0], t), _columns(columns, t), motion.events.t)
+
+
+def _columns(columns: Sequence[Array], t: Array) -> Array:
+    return np.array(columns).reshape(len(columns), len(t)).T
+
+
+def _filled(x: object, t: Array) -> Array:
+    return np.broadcast_to(np.asarray(x, dtype=float), t.shape)
+
+
+def end_of(motion: Trajectory, parameters: Sequence[str]) -> Array:
+    """How the end of the run varies: not at all, unless an event ends it."""
+    if motion.info.reason.code != "event":
+        return np.zeros(len(parameters))
+    return np.array([_time_of(len(motion.events.names) - 1, motion, p) for p in parameters])
+
+
+def _time_of(event: int, motion: Trajectory, parameter: str) -> float:
+    assert motion.gradients is not None
+    return motion.gradients.time_of(event, parameter)
+
+
+def _rate_at_end(text: str, motion: Trajectory) -> float:
+    """The rate of a quantity or formula at the end, by those of what it names."""
+    names = [name for name in motion.components(text) if name in motion]
+    formula: Expr = parse(text, {name: symbol(name) for name in motion}) if not names else symbol(names[0])
+    if len(names) > 1:
+        raise UsageError(f"the end of the run varies, and the rate of '{text}' there is not known", "not-varied")
+    used = [x for x in ordered([formula]) if x.op == "symbol"]
+    values, direction = dict[Expr, float](), dict[Expr, Expr]()
+    for x in used:
+        name = str(x.value)
+        rates = ["t"] if name == "t" else motion.rates_of(name) or _rate_of_velocity(name, motion)
+        if not rates:
+            raise UsageError(f"the end of the run varies, and the rate of '{name}' there is not known", "not-varied")
+        direction[x] = symbol(f"d {name}")
+        values[x], values[direction[x]] = motion[name][-1], 1.0 if name == "t" else motion[rates[0]][-1]
+    return float(evaluate(directional([formula], direction), values)[0])
+
+
+def _rate_of_velocity(name: str, motion: Trajectory) -> list[str]:
+    """Of a velocity its acceleration."""
+    names = motion.tables["v"].columns.names
+    return [motion.tables["a"].columns.names[names.index(name)]] if name in names else []
+
+
+def extreme(rows: Rows, sign: float) -> Slope:
+    """The largest value, or with the sign -1 the least."""
+    t, x = rows.t, sign * rows.values
+    k = int(np.argmax(x))
+    first, last = k - BESIDE, k + BESIDE + 1
+    inside = 0 < k < len(t) - 1 and first >= 0 and last <= len(t)
+    if not inside or np.any((rows.jumps > t[first]) & (rows.jumps < t[last - 1])):
+        return Slope(float(rows.values[k]), rows.slopes[k])
+    scale = t[k + 1] - t[k - 1]
+    s = (t[first:last] - t[k]) / scale
+    vandermonde = np.vander(s, increasing=True)
+    c = np.linalg.solve(vandermonde, x[first:last])
+    slope = c[1:] * np.arange(1, len(c))
+    roots = np.roots(slope[::-1])
+    within = (roots.imag == 0.0) & (roots.real > s[BESIDE - 1]) & (roots.real < s[BESIDE + 1])
+    found = np.append(roots.real[within], 0.0)
+    best = float(found[np.argmax(np.polyval(c[::-1], found))])
+    weights = np.linalg.solve(vandermonde.T, best ** np.arange(len(c)))  # of the rows, in the value of the polynomial
+    return Slope(float(weights @ rows.values[first:last]), weights @ rows.slopes[first:last])
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Slopes(Printed):
+    """Numbers taken of a motion, how each depends on parameters, and what their tolerances make of it."""
+
+    model: str
+    takes: tuple[Take, ...]
+    units: tuple[str, ...]
+    values: Mapping[str, float]  # of the parameters
+    found: tuple[Slope, ...]
+    tolerances: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"model": self.model, "of": {take.text: self._told(k) for k, take in enumerate(self.takes)}}
+
+    def _told(self, k: int) -> dict[str, Any]:
+        """Of one number: its value, derivatives, elasticities p/F dF/dp and what each tolerance adds.
+
+        Together they add at most sum |dF/dp| tol, and sqrt(sum (dF/dp tol)^2) if they are independent.
+        """
+        value, slopes = self.found[k]
+        to: dict[str, Any] = {}
+        for (name, x), slope in zip(self.values.items(), slopes.tolist(), strict=True):
+            to[name] = {"value": x, "derivative": slope, "elasticity": slope * x / value if value else None}
+            if name in self.tolerances:
+                tolerance = self.tolerances[name]
+                to[name] |= {"tolerance": tolerance, "adds": abs(slope) * tolerance}
+        told = {"value": value, "unit": self.units[k], "to": to}
+        if self.tolerances:
+            added = np.array([own["adds"] for own in to.values() if "adds" in own])
+            told |= {"worst": float(added.sum()), "rms": float(np.sqrt(added @ added))}
+        return told
+
+    def __str__(self) -> str:
+        from linkwork.view.report import within_terminal
+        from linkwork.view.studies import slope_lines
+
+        return within_terminal(slope_lines(self.as_dict()))
+
+
+def slopes(
+    model: Model | Mechanism,
+    of: str | Sequence[str],
+    to: Sequence[str] = (),
+    tolerances: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Slopes:
+    """How numbers taken of a motion depend on parameters: exact derivatives, elasticities, tolerances added up.
+
+        slopes(model, "max(abs(driving:motor))", ["l1", "l2"], {"l1": 0.1e-3}, driven=True)
+
+    - `of`: what is taken of the motion, as in `sweep`.
+    - `to`: parameters, or numbers by their places ("crank.mass"); by default those that the model names.
+    - `tolerances`: how far parameters may be off, in SI. `options` are those of `sensitivities`.
+    """
+    mechanism = prepare(model, options.pop("coordinates", None)).changed(parameters or {})
+    known, tolerances = mechanism.model.parameters, dict(tolerances or {})
+    for name, tolerance in tolerances.items():
+        check_number(f"tolerances[{name!r}]", tolerance)
+        if not 0.0 <= tolerance < math.inf:
+            raise UsageError(f"{tolerance!r} is no tolerance of '{name}'", "bad-value")
+    names = [*dict.fromkeys([*(to or [x for x in known if x not in mechanism.model.folded]), *tolerances])]
+    if not names:
+        raise UsageError("the model names no parameters; name numbers in it by their places: crank.mass", "no-effect")
+    takes = tuple(map(read_take, [of] if isinstance(of, str) else of))
+    if not takes:
+        raise UsageError("nothing is taken; say for example 'max(abs(driving:motor))'", "no-effect")
+    motion = sensitivities(mechanism, names, **options)
+    events = tuple(event.name for event in mechanism.model.events)
+    units = tuple(take.check(motion, events) for take in takes)
+    values = {name_of(p): mechanism.equations.parameters[p] for p in choose_parameters(mechanism, names)}
+    found = tuple(slope_of(take, motion, names) for take in takes)
+    return Slopes(mechanism.model.name, takes, units, values, found, tolerances)
