@@ -264,17 +264,21 @@ def test_a_motion_is_sent_without_its_derivatives() -> None:
     assert sent.gradients is None
 
 
-# Why derivatives are not those of differences: at these the motion is no smooth function of some number.
-NOT_SMOOTH = {
-    "newtons_cradle": "balls that just touch: whether a gap opens first is a matter of the last digit",
-    "dap/rod": "a hundred impacts, each of which makes derivatives a hundred times larger",
+# Why derivatives are not compared with differences.
+NOT_COMPARED = {
+    "newtons_cradle": "not smooth: balls that just touch, whether a gap opens first is a matter of the last digit",
+    "bricard": "overconstrained: with another length its loops do not close",
+    "universal_shaft": "overconstrained: with another angle its loops do not close",
+    "dap/rod": "a hundred impacts, each of which makes derivatives a hundred times larger: their steps collapse",
+    "dap/rod_jc": "the same in joint coordinates",
+    "dap/two_rods": "the same for two rods",
     "pid_pendulum": "refused: its start is stated by joints",
 }
 SPREAD = 10  # of the numbers of a model, evenly chosen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in shipped() if name not in NOT_SMOOTH])
+@pytest.mark.parametrize("name", [name for name in shipped() if name not in NOT_COMPARED])
 def test_every_shipped_mechanism(name: str) -> None:
     """Derivatives by parameters that are named, and by numbers of the model, against differences, to 1e-7.
 

@@ -86,12 +86,13 @@ class Plan:
 
     def track(self) -> Track | Team:
         """Memory for one thread, in lanes where the problem lets it."""
-        s, how, derivative = self.system, self.form.how, self.form.derivative
+        s, derivative = self.system, self.form.derivative
         n_p = s.first_of_parameters + s.functions["prepare"].outputs
         limits = n_p, self.times, self.control, self.stops, self.max_steps
         if refusal(self.problem):
             return Track(self.problem, *limits)
-        key = "lanes", derivative.name, how.formulation, how.stabilization, s.source.metric
+        # Free and driven motions have programs of one name: the code tells them apart.
+        key = "lanes", derivative.name, derivative.code
         code = self.mechanism.shared.compiled(key, lambda _: s.in_lanes(derivative.name, lanes_here()))
         return Team(self.problem, code, *limits)
 
