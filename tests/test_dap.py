@@ -561,6 +561,15 @@ def test_formulas_that_are_not_needed_may_be_anything(tmp_path: Path) -> None:
     assert document.data["joints"] == read_folder(written(tmp_path / "plain", C1)).document.data["joints"]
 
 
+def test_statements_behind_the_function_of_a_force_are_named(tmp_path: Path) -> None:
+    """MATLAB and Octave carry them out neither: whoever wrote them meant something that is not in the model."""
+    folder = dap_folders.write("bc_aa", tmp_path / "AA")
+    law = (folder / "user_force.m").read_text()
+    (folder / "user_force.m").write_text(law + "end\nBodies(1).m = 7;\n")
+    (left_out,) = read_folder(folder).document.unsettled
+    assert (left_out.code, left_out.line) == ("m-file-code", law.count("\n") + 1)
+
+
 def test_cuts_that_are_not_understood_are_reported(tmp_path: Path) -> None:
     """Another constraint than those of joints and drivers stands in the model file with its row."""
     other = C2["CutJoint"].replace("Points(5).rP - Points(6).rP;\nelseif", "[norm(Points(5).rP); 1];\nelseif")

@@ -18,6 +18,7 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.expressions.parser import MAX_LENGTH
 from linkwork.formats.dap_files import Folder, Spot
 from linkwork.formats.mcode import Code, Structure, Unknown, Value, matrix, number, structures_of
+from linkwork.formats.mfile import NOT_EXECUTED
 from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
 
@@ -63,6 +64,10 @@ def read_user_force(folder: Folder, users: list[int]) -> UserForces:
         if functions:
             code.follow(functions[0].body)
     found.errors += code.errors
+    for other in functions[1:]:
+        if not other.name:
+            message = "after the function there is code"
+            found.errors.append(ModelError(message, "m-file-code", file=file, line=other.line, rule=NOT_EXECUTED))
     if isinstance(code.names["Bodies"], Unknown):
         return found
     for k, (own, sums) in enumerate(zip(structures_of(code.names["Bodies"]), before, strict=True), 1):
