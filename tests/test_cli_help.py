@@ -76,7 +76,10 @@ def test_examples_of_the_help_run(name: str, opened: list[str], tmp_path: Path) 
     chain += [joint("swing", "continuous", "base", "bar", (0, 0, 0), (0, 0, 0), (0, 1, 0))]
     parts = [link(body, 1.0, (0, 0, -0.3), (0, 0, 0), BAR) for body in ("hand", "bar")]
     Path("robot.urdf").write_text(robot(*parts, *chain), encoding="utf-8")
-    simulate(load("slider_crank"), t_end=0.2).save("motion.nc")
+    motion = simulate(load("slider_crank"), t_end=0.2)
+    motion.save("motion.nc")
+    measured = [f"{t},{phi}" for t, phi in zip(motion.t, motion["crank.phi"], strict=True)]
+    Path("measured.csv").write_text("\n".join(["t,crank.phi", *measured]), encoding="utf-8")
     for line in COMMANDS[name].epilog.split("\n"):
         if name != "dap":  # which asks
             assert answer(words(line)[1:]) == 0, line

@@ -29,7 +29,7 @@ from linkwork.errors import UsageError
 
 @command(
     "linkwork sensitivity slider_crank_driven --kinematics --of 'max(abs(driving:motor))' --to l1,l2",
-    "linkwork sensitivity slider_crank --of 'final(crank.phi)' --to omega,rod.mass --tolerance l1=1mm --t-end 1s",
+    "linkwork sensitivity slider_crank --of 'final(crank.phi)' --to omega,m2 --tolerance l1=1mm --t-end 1s",
 )
 def sensitivity(
     model: ModelArgument,
@@ -76,7 +76,7 @@ def sensitivity(
 
 
 @command(
-    "linkwork fit pendulum.yaml swing.csv --vary c=0:1 --vary J=0.01:1 -o fitted.yaml",
+    "linkwork fit slider_crank measured.csv --vary m2=0.5:2 --vary J2=3:8 -o fitted.yaml",
     name="fit",
 )
 def fit_command(
