@@ -108,7 +108,11 @@ def is_plain(text: str) -> bool:
 
 
 WORKED = [page for page in PAGES if any(blocks(page))]
-LONG = ("docs/kinematics.md", "docs/formulations.md", "docs/howto/equations.md", "docs/howto/designing.md")
+LONG = [
+    *("docs/kinematics.md", "docs/formulations.md", "docs/results.md"),
+    *(f"docs/howto/{page}.md" for page in ("control", "coordinates", "designing", "embedding", "equations", "inverse")),
+    *(f"docs/howto/{page}.md" for page in ("live", "rolling", "sensitivities", "small-motions")),
+]
 
 
 @pytest.mark.parametrize(

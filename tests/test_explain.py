@@ -323,6 +323,7 @@ def test_letters_of_contacts_are_not_names_of_bodies() -> None:
     assert "xi_C1 falls.s_j.0 0.1 x of point C in frame 1" in shown
 
 
+@pytest.mark.slow
 def test_long_functions_of_parameters_alone_have_letters() -> None:
     """Start angles of a spatial tree; with them the closure of the loop is short, and right in numbers."""
     sheet = explain(model("spatial_four_link"), coordinates="joint")

@@ -540,6 +540,7 @@ def test_globals_are_read_from_bytecode_as_dis_reads_them() -> None:
     assert any(len(f.__code__.co_names) > 128 or len(f.__code__.co_code) > 512 for f in seen)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_machine_code_is_freed_with_its_last_function() -> None:
     """200 systems loaded and dropped leave no trace; what one function of a system still holds stays callable.

@@ -69,7 +69,7 @@ def test_singular_values_of_many_rows_are_those_of_the_full_matrix():
     np.testing.assert_allclose(place.rank.values, np.linalg.svd(J, compute_uv=False), rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["planar_chain:20", "spatial_chain:20"])
+@pytest.mark.parametrize("name", with_slow(["planar_chain:20", "spatial_chain:20"], fast=["planar_chain:20"]))
 def test_inertia_along_links_is_that_of_the_full_matrix(name):
     seed = 5
     print("seed", seed)

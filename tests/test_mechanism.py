@@ -264,6 +264,7 @@ def test_four_threads_give_bit_identical_results() -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_runs_in_a_loop_take_no_more_memory() -> None:
     """Two hundred runs with other values, of which an engine each would be 20 MB; the benchmark does ten thousand."""

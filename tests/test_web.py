@@ -207,6 +207,7 @@ def test_export_writes_what_its_page_uses(tmp_path: Path, monkeypatch: pytest.Mo
     assert abs(float(angle) - motion["crank.phi"][-1]) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_motion_that_turns_stiff_goes_on_by_the_other_method(tmp_path: Path) -> None:
     """The governor, with `auto`: as many steps as on the processor, by dop853 and then by radau5."""
     model = linkwork.load("flyball_governor")
