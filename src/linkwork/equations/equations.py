@@ -183,6 +183,7 @@ class Hints:
     chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
     steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
+    narrow: tuple[Expr, ...] | None = None  # then what may be narrow in laws, as other coordinates have it
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,6 +395,8 @@ class Equations:
     @derived
     def narrow(self) -> list[Expr]:
         """Quantities of forces, and of drivers by their time, that may vary within much less than a step."""
+        if self.hints.narrow is not None:
+            return [*self.hints.narrow]
         nodes, acting = ordered(self._laws), set(ordered(self._acting))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         return [*narrow(nodes, (moving & acting) | (timed - moving))]

@@ -336,6 +336,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
             carried={x: rate for x, rate in moving.items() if not x.is_constant and x not in (*e.q, *e.v)},
             arm=e.hints.arm,
             steady=frozenset(closing.steady),
+            narrow=tuple(substitute(e.narrow, known)),  # how loops close is no law
         ),
     )
 
