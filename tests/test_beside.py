@@ -230,6 +230,7 @@ def test_tables_without_meaning_are_refused(
     assert refused.value.code == code
 
 
+@pytest.mark.slow
 def test_results_of_linkwork_are_tables_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The pendulum by two formulations: `compare`, `kinematics` and `plot` read what `run` wrote."""
     for suffix in ("nc", "csv"):

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from commands import Answer
+from slices import with_slow
 
 from linkwork import __version__, check, compare, mechanisms, resultfile
 from linkwork.cli import overrides
@@ -404,7 +405,7 @@ class Terminal:
 LONG = ("run", "double_pendulum", "--t-end", "1e6", "--step", "1")
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_number", with_slow([signal.SIGINT, signal.SIGTERM], fast=[signal.SIGINT]))
 def test_an_interrupted_run_keeps_what_was_computed(signal_number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "motion.nc"
     with Terminal(*LONG, "--json", "-o", str(file)) as terminal:

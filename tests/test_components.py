@@ -74,6 +74,7 @@ def test_a_parallelogram_is_two_curves() -> None:
     assert np.cos(straight.q["coupler.phi"]) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_peaucellier_s_linkage_has_two_curves_where_its_rhombus_folds() -> None:
     """With the input held: A and B are one point, of two, and P goes round on a circle, which has degree 2."""
     found = components(load(TRUST / "peaucellier.yaml"), ["in.phi"]).components

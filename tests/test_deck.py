@@ -351,6 +351,7 @@ simulation: {t_end: 0.2, step: 0.1, coordinates: joint, cut: [R]}
 """
 
 
+@pytest.mark.slow
 def test_a_deck_starts_as_the_model_does_and_says_what_it_does_not_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

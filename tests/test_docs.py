@@ -111,7 +111,7 @@ WORKED = [page for page in PAGES if any(blocks(page))]
 LONG = [
     *("docs/kinematics.md", "docs/formulations.md", "docs/results.md"),
     *(f"docs/howto/{page}.md" for page in ("control", "coordinates", "designing", "embedding", "equations", "inverse")),
-    *(f"docs/howto/{page}.md" for page in ("live", "rolling", "sensitivities", "small-motions")),
+    *(f"docs/howto/{page}.md" for page in ("live", "many-runs", "rolling", "sensitivities", "small-motions")),
 ]
 
 

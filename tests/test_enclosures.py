@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.expressions import enclosures
@@ -67,7 +67,6 @@ def bounds_of(c: tuple[float, float, float], u: float, v: float) -> list[float]:
     return [min(a, b, middle) - margin, max(a, b, middle) + margin, min(slopes) - margin, max(slopes) + margin]
 
 
-@settings(max_examples=400, deadline=None)
 @given(expressions, curves, curves, st.floats(0, 1), st.floats(0, 1))
 def test_every_value_and_slope_lies_within_the_bounds(g: Expr, x: Any, y: Any, one: float, other: float) -> None:
     u, v = sorted((one, other))
@@ -99,7 +98,6 @@ def enclose_once(m: Pointer, p: Pointer, box: Pointer, out: Pointer) -> None:
         out[j] = found[j]
 
 
-@settings(max_examples=200, deadline=None)
 @given(expressions, curves, curves)
 def test_machine_code_finds_the_same_bounds(g: Expr, x: Any, y: Any) -> None:
     """All but the last digits; y is twice a parameter."""

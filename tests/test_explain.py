@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from slices import with_slow
 
 from linkwork import mechanisms
 from linkwork.cli import answer
@@ -304,7 +305,9 @@ def symbols_in(part: object) -> set[Symbol]:
     return {x for own in inside for x in symbols_in(own)}
 
 
-@pytest.mark.parametrize("name", ["dap/rod", "spatial_four_link", "double_pendulum", "balls"])
+@pytest.mark.parametrize(
+    "name", with_slow(["dap/rod", "spatial_four_link", "double_pendulum", "balls"], fast=["double_pendulum", "balls"])
+)
 def test_every_letter_of_a_sheet_by_lu_stands_in_a_table(name: str) -> None:
     """Parameters, parts of expressions, coordinates; rates stand beside coordinates."""
     own = loads(CONTACTS) if name == "balls" else model(name)
@@ -757,6 +760,7 @@ def test_large_matrices_come_in_blocks() -> None:
     assert max(len(line) for line in written.splitlines()) < 220
 
 
+@pytest.mark.slow
 def test_wide_matrices_fit_on_paper() -> None:
     """On paper nothing scrolls: a matrix is as much smaller as it has more characters than a line."""
     shown = page(worked("spatial_slider_crank", "svd"))

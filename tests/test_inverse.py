@@ -481,6 +481,7 @@ def test_results_are_files_tables_and_laws_of_a_run(tmp_path: Path, capsys: pyte
     assert largest(by_hand["torque:m1"] - found["actuator:m1"]) <= 1e-12
 
 
+@pytest.mark.slow
 def test_actuators_that_have_a_size_are_forces_everywhere() -> None:
     """In events, sheets, all rests, and where a run tells which force has no value."""
     text = ARM.replace("drivers", "driven").split("driven")[0]

@@ -223,6 +223,7 @@ def test_an_error_about_keep_mentions_keep(capsys: pytest.CaptureFixture[str]) -
             assert f"--keep {name}: no coordinate has this name; did you mean 'crank.phi'? [unknown-coordinate]" in text
 
 
+@pytest.mark.slow
 def test_run_assembles_from_the_same_sketches_as_assemble() -> None:
     """From this sketch of the quick-return mechanism the straight way ends open; from sketches near it, closed."""
     q = dict(zip(QUICK_RETURN_NAMES, QUICK_RETURN_SKETCH, strict=True))

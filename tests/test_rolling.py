@@ -183,6 +183,7 @@ def test_a_disc_rolls_as_its_equations_of_three_angles_say() -> None:
     check_rolling("rolling_disc", "disc", "rim", touch, 3.0)
 
 
+@pytest.mark.slow
 def test_a_rattleback_reverses_its_spin() -> None:
     """As equations without multipliers have it, and over twelve seconds from -5 rad/s to about +5 rad/s."""
     D, h = np.diag([0.2, 0.03, 0.02]) ** 2, np.array([0.0, 0.0, 0.01])
@@ -286,6 +287,7 @@ ROOTS = {  # castering, capsize, weave
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint", "euler"])
+@pytest.mark.sampled
 def test_the_bicycle_has_the_eigenvalues_of_the_benchmark(coordinates: str) -> None:
     """44 eigenvalues to 1e-11, in parameters of Euler, whose velocities are not independent, to 1e-10; six are zero."""
     for v, roots in ROOTS.items():

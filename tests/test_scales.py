@@ -307,6 +307,7 @@ def hammer_of(length: float, time: float) -> dict[str, Any]:
     ],
     ids=lambda x: x.__name__ if callable(x) else "-".join(x.values()),
 )
+@pytest.mark.sampled
 def test_steps_do_not_depend_on_units(
     model: Callable[[float, float], dict[str, Any]], how: dict[str, Any], exponents: tuple[int, int]
 ) -> None:
@@ -368,7 +369,7 @@ def rescaled(model: Model, length: float, time: float, mass: float) -> Model:
     ("name", "coordinates", "t_end"),
     [
         ("slider_crank", "body", 2.0),
-        ("andrews_squeezer", "body", 0.01),
+        pytest.param("andrews_squeezer", "body", 0.01, marks=pytest.mark.slow),
         ("double_pendulum", "joint", 1.0),
         pytest.param("four_bar", "minimal", 1.0, marks=pytest.mark.slow),
         pytest.param("heavy_top", "body", 0.1, marks=pytest.mark.slow),

@@ -164,6 +164,7 @@ def test_bouncing_ball() -> None:
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.sampled
 def test_joint_that_breaks_and_impact(coordinates: str) -> None:
     """A joint breaks by its own force, a bob bounces: when both happen varies, as differences of motions show."""
     mechanism = prepare(linkwork.loads(RELEASED), coordinates)
@@ -194,6 +195,7 @@ def test_stick_and_slip() -> None:
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.sampled
 def test_start_that_is_closed_by_the_run(coordinates: str) -> None:
     """Stated positions and velocities that miss the joints by 1% are corrected, and so are their derivatives."""
     text = (Path(linkwork.__file__).parent / "mechanisms" / "slider_crank.yaml").read_text(encoding="utf-8")
@@ -209,6 +211,7 @@ def test_start_that_is_closed_by_the_run(coordinates: str) -> None:
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])
+@pytest.mark.sampled
 def test_driven_motion(coordinates: str) -> None:
     """Positions, accelerations, reactions and the driving torque of a driven linkage, against differences."""
     mechanism = prepare(linkwork.load("slider_crank_driven"), coordinates)

@@ -198,7 +198,8 @@ def test_a_run_attempts_as_many_steps_as_it_may(name: str, options: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("bricard", {"integrator": "radau5", "formulation": "ggl"}), (HOPPER, {})]
+    ("name", "options"),
+    [pytest.param("bricard", {"integrator": "radau5", "formulation": "ggl"}, marks=pytest.mark.slow), (HOPPER, {})],
 )
 def test_a_motion_does_not_depend_on_how_long_its_pieces_last(
     name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -440,6 +440,7 @@ def test_the_longest_throw_is_found(method: str) -> None:
     assert found.motion()["ball.x"][-1] == found.best.objective
 
 
+@pytest.mark.slow
 def test_limits_are_kept_and_reached() -> None:
     """No higher than 1 m: v sin(angle) = (2 g (1 - h))^1/2, with the largest v; else the longest throw is higher."""
     found = optimize(

@@ -287,6 +287,7 @@ def tumbling(times: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(found.y)
 
 
+@pytest.mark.slow
 def test_a_tumbling_body_is_as_accurate_in_euler_parameters_or_gets_a_note() -> None:
     """Against Euler's equations; in `body` coordinates the same settings are the measure."""
     model, errors = load(MODELS / "euler_tumble.json"), dict[str, float]()

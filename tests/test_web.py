@@ -256,6 +256,7 @@ simulation: {t_end: 1, step: 0.1}
 """
 
 
+@pytest.mark.slow
 def test_laws_switch_at_times_that_follow_the_parameters(tmp_path: Path) -> None:
     """A force sets in when a parameter says so: a step ends there, and x = F (t - begin)^2/(2 m) to rounding."""
     found = engine(linkwork.loads(LATE), tmp_path, """engine.set("begin", 0.77); found = engine.run();""")
