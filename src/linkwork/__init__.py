@@ -144,7 +144,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Names are imported when they are first used, so that `import linkwork` stays quick."""
+    """Import names when they are first used, so that `import linkwork` stays quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'linkwork' has no attribute '{name}'")
     from importlib import import_module

@@ -40,7 +40,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _raise_again(swallowed: Any) -> None:
-    """An interruption that came inside a callback, where Python ignores exceptions, comes again a moment later."""
+    """Raise again an interruption that came inside a callback, where Python ignores exceptions, a moment later."""
     if swallowed.exc_type is KeyboardInterrupt:
         import threading
 

@@ -78,7 +78,7 @@ class Part:
 
 
 def where() -> dict[str, Any]:
-    """File and line of the first call from outside."""
+    """Return file and line of the first call from outside."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
@@ -89,7 +89,10 @@ def where() -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """What a file would hold in the place of a Python value; what it cannot hold stays, and is refused by its type."""
+    """Return what a file would hold in the place of a Python value.
+
+    What it cannot hold stays, and is refused by its type.
+    """
     if isinstance(value, Part):
         return value.name
     if isinstance(value, Mapping):
@@ -137,7 +140,7 @@ class Builder(Analyses):
 
     @classmethod
     def load(cls, path: str | Path) -> Builder:
-        """The model of a file, a folder or a shipped mechanism, to be changed and run."""
+        """Return the model of a file, a folder or a shipped mechanism, to be changed and run."""
         found = find(path)
         build(found)
         kind = next(kind for kind in Builder.__subclasses__() if kind.space == schema.space_of(found.data))
@@ -148,7 +151,7 @@ class Builder(Analyses):
 
     @classmethod
     def _of(cls, found: Document) -> Builder:
-        """A model of its own with the contents of a document."""
+        """Make a model of its own with the contents of a document."""
         made = object.__new__(cls)
         data = {**{section: {} for section in ("parameters", "ground", *SECTIONS)}, **deepcopy(found.data)}
         made.document = Document(found.file, data, dict(found.lines), dict(found.files), found.notes)
@@ -156,7 +159,7 @@ class Builder(Analyses):
         return made
 
     def __getattr__(self, name: str) -> Any:
-        """The method that adds elements of a type that was added later, see own.py."""
+        """Return the method that adds elements of a type that was added later, see own.py."""
         for section, types in (("joints", JOINTS[self.space]), ("forces", FORCES[self.space])):
             for type_name, cls in types.items():
                 if type_name.replace("-", "_") == name:
@@ -222,7 +225,7 @@ class Builder(Analyses):
 
     @property
     def live(self) -> Any:
-        """In which ranges a live page changes values: m.live = {"l1": "0.5 m .. 1.5 m"}."""
+        """The ranges in which a live page changes values: m.live = {"l1": "0.5 m .. 1.5 m"}."""
         return self.document.data.get("live", {})
 
     @live.setter
@@ -231,7 +234,7 @@ class Builder(Analyses):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As they were written."""
+        """The parameters as they were written."""
         return dict(self._section("parameters"))
 
     def _section(self, section: str) -> dict[str, Any]:
@@ -239,12 +242,12 @@ class Builder(Analyses):
         return found  # type: ignore[no-any-return]
 
     def entry(self, section: str, name: str) -> dict[str, Any]:
-        """The keys of an element as a file has them."""
+        """Return the keys of an element as a file has them."""
         found: dict[str, Any] = self._section("ground") if section == "ground" else self._section(section)[name]
         return found
 
     def names(self) -> list[str]:
-        """Of all elements."""
+        """Return the names of all elements."""
         return [name for section in SECTIONS for name in self._section(section)]
 
     def __getitem__(self, name: str) -> Part:
@@ -278,7 +281,7 @@ class Builder(Analyses):
         return dump(self._compact().data)
 
     def _compact(self) -> Document:
-        """The document without sections that hold nothing."""
+        """Return the document without sections that hold nothing."""
         data = {key: value for key, value in self.document.data.items() if value != {} or key == "bodies"}
         return Document(self.document.file, data, self.document.lines, self.document.files, self.document.notes)
 
@@ -292,7 +295,7 @@ class Builder(Analyses):
 
     @checked_call()
     def fix(self, names: str = "", **points: Any) -> Part:
-        """Points of the ground: fix(O=(0, 0)), or by the names of hard points: fix("O G")."""
+        """Return points of the ground: fix(O=(0, 0)), or by the names of hard points: fix("O G")."""
         known, new = self._section("ground").get("points", {}), {**self._points(names), **plain(points)}
         if twice := next((name for name in new if known.get(name, new[name]) != new[name]), None):
             self._check_point(twice, new[twice])
@@ -303,7 +306,7 @@ class Builder(Analyses):
 
     @checked_call()
     def hardpoints(self, **points: Any) -> None:
-        """Points in the design position, which bodies then name: body("arm", ..., points="A B").
+        """Add points in the design position, which bodies then name: body("arm", ..., points="A B").
 
         A body that names them has its frame at the origin in that position, and so needs its mass_centre.
         """
@@ -321,7 +324,7 @@ class Builder(Analyses):
         trial.fix(**{name: place})
 
     def _points(self, given: Any) -> Any:
-        """Points as they are given, or the hard points that a text names."""
+        """Return points as they are given, or the hard points that a text names."""
         if isinstance(given, Mapping):
             return plain(given)
         if not isinstance(given, str):
@@ -335,14 +338,14 @@ class Builder(Analyses):
 
     @checked_call()
     def driver(self, name: str, driven: Any, motion: Any, freedom: str | None = None) -> Part:
-        """A joint, or the measure between a pair of points, follows a motion: a formula of t, or dict(type=...)."""
+        """Drive a joint, or the measure between a pair of points, by a motion: a formula of t, or dict(type=...)."""
         pair = isinstance(driven, Sequence) and not isinstance(driven, str)
         what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
         return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
 
     @checked_call()
     def actuator(self, name: str, pushed: Any, **given: Any) -> Part:
-        """Where a force acts whose size is asked for: on a joint, between a pair of points, or on a body or its point.
+        """Add a force whose size is asked for: on a joint, between a pair of points, or on a body or its point.
 
         actuator("m", O), actuator("leg", (base["A"], top["B"])), actuator("t", crank, axis=(0, 0, 1)); `freedom` of a
         joint, `size` as a formula, `weight`.
@@ -371,7 +374,7 @@ class Builder(Analyses):
         states: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
     ) -> Part:
-        """What happens where the formula `when` crosses zero, rising, falling or both.
+        """Return what happens where the formula `when` crosses zero, rising, falling or both.
 
         `action` is record, stop or set; an impact with `restitution`, other `velocities`, joints to `release` or
         `engage`, new values of `states` and `inputs`.
@@ -382,7 +385,7 @@ class Builder(Analyses):
 
     @checked_call()
     def input(self, name: str, value: Any = None, *, unit: str | None = None, every: Any = None) -> Part:
-        """A value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open.
+        """Add a value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open.
 
         With `every` the formula is sampled so often, and held in between.
         """
@@ -390,12 +393,12 @@ class Builder(Analyses):
 
     @checked_call()
     def output(self, name: str, formula: Any, *, unit: str | None = None) -> Part:
-        """A formula that is a result, output:name, and that other formulas name so."""
+        """Add a formula that is a result, output:name, and that other formulas name so."""
         return self._add("outputs", name, {"formula": formula, "unit": unit})
 
     @checked_call()
     def state(self, name: str, rate: Any, *, start: Any = None, unit: str | None = None, scale: Any = None) -> Part:
-        """A state of first order with a formula of its rate, which all formulas may name."""
+        """Add a state of first order with a formula of its rate, which all formulas may name."""
         return self._add("states", name, {"rate": rate, "start": start, "unit": unit, "scale": scale})
 
     @checked_call()
@@ -410,7 +413,7 @@ class Builder(Analyses):
         units: Sequence[str] | None = None,
         interpolation: str | None = None,
     ) -> None:
-        """A function that formulas call by its name, torque(crank.omega), through values y at x, or those of a file.
+        """Add a function for formulas, as in torque(crank.omega), through values y at x or those of a file.
 
         What a file holds becomes part of the model. `interpolation` is linear or spline.
         """
@@ -434,7 +437,10 @@ class Builder(Analyses):
 
     @checked_call()
     def change(self, name: str, **given: Any) -> Part:
-        """Other values of some keys of an element: change("spring", stiffness="3 N/mm"); `copy` those of parameters."""
+        """Replace values of some keys of an element: change("spring", stiffness="3 N/mm").
+
+        `copy` those of parameters.
+        """
         part = self[name]
         self._set((part.section, name), {**self.entry(part.section, name), **given})
         return part
@@ -453,7 +459,7 @@ class Builder(Analyses):
 
     @checked_call()
     def copy(self, **parameters: Any) -> Builder:
-        """The same model with other values of parameters."""
+        """Return the same model with other values of parameters."""
         other = self._of(self.document)
         other._hardpoints, other._origin = dict(self._hardpoints), self._origin
         known = other._section("parameters")
@@ -536,14 +542,14 @@ class Builder(Analyses):
 
     @checked_call()
     def prepare(self, **options: Any) -> Mechanism:
-        """Checked and with its equations, for many runs."""
+        """Check the model and derive its equations, for many runs."""
         from linkwork.compiled.mechanism import prepare
 
         return prepare(self.model, **options)
 
 
 def _may_come_later(error: ModelError) -> bool:
-    """Whether what is missing may still be added.
+    """Return whether what is missing may still be added.
 
     Such are a body that a formula names, a state that the rate of another one does, the event that engages a joint.
     """
@@ -570,12 +576,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _mentions(entry: Any, name: str) -> bool:
-    """Whether a text of an entry may speak of this element."""
+    """Return whether a text of an entry may speak of this element."""
     return any(name in text for text in _texts(entry))
 
 
 def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]:
-    """The document with one element and the bodies and joints that its texts may name."""
+    """Return the document with one element and the bodies and joints that its texts may name."""
     kept: dict[str, Data] = {key: value for key, value in data.items() if key not in SECTIONS and value != {}}
     kept["bodies"] = {}
     if place == ("simulation",):  # its start names bodies and joints
@@ -596,7 +602,7 @@ def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]
 
 
 def method(section: str, cls: type, type_name: str = "") -> Callable[..., Part]:
-    """The method that adds elements of a class: points, bodies or a joint by position, all else by keyword."""
+    """Return the method that adds elements of a class: points, bodies or a joint by position, all else by keyword."""
     own_type = {"type": type_name} if type_name else {}
 
     def add(self: Builder, name: str = "", *arguments: Any, **given: Any) -> Part:

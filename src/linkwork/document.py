@@ -59,7 +59,7 @@ class Document:
     unsettled: tuple[ModelError, ...] = ()  # what of them it could not translate
 
     def where(self, place: Keys) -> tuple[str, int]:
-        """File and line of a value, or of the nearest value around it if there is none at this place."""
+        """Return file and line of a value, or of the nearest value around it if there is none at this place."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.files.get(place, self.file), self.lines.get(place, 1)
@@ -87,13 +87,13 @@ def read(path: str | Path) -> Document:
 
 
 def check_inside(path: Path) -> None:
-    """ModelError if a file of a folder is a link that leads out of it."""
+    """Raise ModelError if a file of a folder is a link that leads out of it."""
     if path.resolve().parent != path.parent.resolve():
         raise ModelError("is a link to elsewhere, which is not followed", "linked-file", file=str(path))
 
 
 def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
-    """The text of a regular file of bounded size, UTF-8, with line ends "\\n"."""
+    """Return the text of a regular file of bounded size, UTF-8, with line ends "\\n"."""
     return _text(_bytes(path, most), str(path))
 
 
@@ -148,7 +148,7 @@ def _bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
 
 
 def _text(content: bytes, file: str) -> str:
-    """UTF-8, with or without byte order mark, with any line ends."""
+    """Decode UTF-8, with or without byte order mark, with any line ends."""
     rule = "model files are UTF-8"
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ModelError("UTF-16 or UTF-32 (byte order mark at byte 0)", "not-utf8", file=file, rule=rule)
@@ -227,7 +227,7 @@ def _yaml_events(text: str, file: str) -> Iterator[_Event]:
 
 
 def _json_events(text: str, file: str) -> Iterator[_Event]:
-    """Events of a JSON text: json checks the grammar, after which the tokens alone give the structure."""
+    """Yield events of a JSON text: json checks the grammar, after which the tokens alone give the structure."""
     depth = 0
     for token in JSON_TOKEN.finditer(text):
         depth += (token[0] in "{[") - (token[0] in "}]")
@@ -391,7 +391,7 @@ def scalar(text: str) -> Data:
 
 
 def dump(data: Mapping[str, Data]) -> str:
-    """YAML that `parse` reads back to the same data: blocks, with short lists and mappings in one line."""
+    """Write YAML that `parse` reads back to the same data: blocks, with short lists and mappings in one line."""
     return "".join(f"{line}\n" for line in _block(data, 0)) if data else "{}\n"
 
 

@@ -37,7 +37,7 @@ class LinkworkError(Exception):
         return f"{self.message} [{self.code}]"
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows: the lines of its own that led here, and the message."""
+        """Return what a notebook shows: the lines of its own that led here, and the message."""
         frames = traceback.extract_tb(self.__traceback__)
         own = takewhile(lambda frame: not frame.filename.startswith(HERE), frames)
         shown = [frame for frame in own if not {"IPython", "ipykernel"} & {*Path(frame.filename).parts}]
@@ -158,7 +158,7 @@ class InternalError(LinkworkError):
 
 
 def check_choice(what: str, name: str, choices: Collection[str]) -> None:
-    """UsageError for a name that is none of the choices: no formulation 'qrr'; did you mean 'qr'?"""
+    """Raise UsageError for a name that is none of the choices: no formulation 'qrr'; did you mean 'qr'?"""
     if not isinstance(name, str) or name not in choices:
         suggestion = did_you_mean(str(name), choices)
         raise UsageError(f"no {what} '{name}'" + (f"; {suggestion}" if suggestion else ""), f"unknown-{what}")
@@ -172,7 +172,7 @@ EXTRAS = {
 
 
 def check_extra(package: str, what: str = "") -> None:
-    """UsageError if a package that only some results need is not installed; it names the extra."""
+    """Raise UsageError if a package that only some results need is not installed; it names the extra."""
     if find_spec(package) is None:
         message = f"{what}{package} is not installed; pip install 'linkwork[{EXTRAS[package]}]'"
         raise UsageError(message, f"no-{package}")
@@ -189,20 +189,20 @@ def check_text(what: str, value: object) -> None:
 
 
 def check_names(what: str, names: object) -> None:
-    """UsageError for a single name as well, of which letters would be taken."""
+    """Raise UsageError for a single name too, of which letters would be taken."""
     if isinstance(names, str) or not isinstance(names, Collection):
         hint = f"; write [{names!r}]" if isinstance(names, str) else ""
         raise UsageError(f"{what} = {names!r} is not a list of names{hint}", "bad-value")
 
 
 def check_values(what: str, given: object) -> None:
-    """UsageError for what does not give values to names."""
+    """Raise UsageError if this does not give values to names."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{what} = {given!r} gives no values to names; write {{'name': 1.0}}", "bad-value")
 
 
 def quoted(names: Iterable[str], most: int | None = MOST_NAMED) -> str:
-    """'crank', 'rod' and 3 more; with `most` None all of them."""
+    """Quote names: 'crank', 'rod' and 3 more; with `most` None all of them."""
     shown = [f"'{name}'" for name in names]
     left = len(shown[most:]) if most is not None else 0
     return ", ".join(shown[:most]) + (f" and {left} more" if left else "")
@@ -222,7 +222,9 @@ def speak_command_line() -> Iterator[None]:
 
 
 def option(name: str, *values: str) -> str:
-    """How to ask for something: integrator="auto" or "radau5" in Python, --integrator auto or radau5 in a command."""
+    """Return how to ask for something: integrator="auto" or "radau5" in Python, --integrator auto or radau5 in a
+    command.
+    """
     if _on_command_line.get():
         return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(values)] if values else [])])
     return f"{name}={' or '.join(repr(value) for value in values)}" if values else f"{name}=True"

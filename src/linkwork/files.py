@@ -93,7 +93,7 @@ def _clear(target: Path) -> None:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Nobody else who asks for this may write `path` until the block ends; UsageError if somebody else is at it.
+    """Lock `path` against other writers until the block ends; raise UsageError if somebody else writes it.
 
     The lock is one of the system on a file beside `path`, which holds the owner's number and the time. It goes with its
     owner, however that ends; where there are no such locks nothing is done.

@@ -43,7 +43,7 @@ class Analyses:
 
     @checked_call()
     def check(self, **options: Any) -> Report:
-        """Freedoms, redundant constraints, consistency, see linkwork.check."""
+        """Return freedoms, redundant constraints, consistency, see linkwork.check."""
         from linkwork.start.check import check
 
         return check(self.subject, **options)
@@ -57,43 +57,43 @@ class Analyses:
 
     @checked_call()
     def modes(self, **options: Any) -> Modes:
-        """All positions in which it can be assembled, see linkwork.modes."""
+        """Return all positions in which it can be assembled, see linkwork.modes."""
         from linkwork.assembly.modes import modes
 
         return modes(self.subject, **options)
 
     def equilibrium(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Equilibrium:
-        """Where it rests, with these values of parameters, see linkwork.equilibrium."""
+        """Return where it rests, with these values of parameters, see linkwork.equilibrium."""
         from linkwork.analyses.equilibrium import equilibrium
 
         return equilibrium(self.subject, parameters, **options)
 
     def equilibria(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Equilibria:
-        """All positions in which it rests, see linkwork.equilibria."""
+        """Return all positions in which it rests, see linkwork.equilibria."""
         from linkwork.analyses.equilibria import equilibria
 
         return equilibria(self.subject, parameters, **options)
 
     def linearize(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Linearization:
-        """Its small motions about a rest or a steady motion, see linkwork.linearize."""
+        """Return its small motions about a rest or a steady motion, see linkwork.linearize."""
         from linkwork.analyses.linearize import linearize
 
         return linearize(self.subject, parameters, **options)
 
     def kinematics(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Trajectory:
-        """The motion that drivers prescribe, with these values of parameters, see linkwork.kinematics."""
+        """Return the motion that drivers prescribe, with these values of parameters, see linkwork.kinematics."""
         from linkwork.driven.kinematics import kinematics
 
         return kinematics(self.subject, parameters, **options)
 
     def inverse(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Trajectory:
-        """The forces that actuators need for a motion, with these values of parameters, see linkwork.inverse."""
+        """Return the forces that actuators need for a motion, with these values of parameters, see linkwork.inverse."""
         from linkwork.driven.inverse import inverse
 
         return inverse(self.subject, parameters, **options)
 
     def simulate(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Trajectory:
-        """The motion from its start values, with these values of parameters, see linkwork.simulate."""
+        """Return the motion from its start values, with these values of parameters, see linkwork.simulate."""
         from linkwork.simulation.simulate import simulate
 
         return simulate(self.subject, parameters, **options)
@@ -101,45 +101,45 @@ class Analyses:
     def sensitivities(
         self, by: Sequence[str], parameters: Mapping[str, float] | None = None, **options: Any
     ) -> Trajectory:
-        """The motion with its exact derivatives by parameters, see linkwork.sensitivities."""
+        """Return the motion with its exact derivatives by parameters, see linkwork.sensitivities."""
         from linkwork.studies.sensitivities import sensitivities
 
         return sensitivities(self.subject, by, parameters, **options)
 
     def slopes(self, of: str | Sequence[str], to: Sequence[str] = (), **options: Any) -> Slopes:
-        """How numbers taken of its motion depend on parameters, see linkwork.slopes."""
+        """Return how numbers taken of its motion depend on parameters, see linkwork.slopes."""
         from linkwork.studies.slopes import slopes
 
         return slopes(self.subject, of, to, **options)
 
     @checked_call()
     def sweep(self, vary: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
-        """Numbers taken of its motion at many points of its parameters, see linkwork.sweep."""
+        """Return numbers taken of its motion at many points of its parameters, see linkwork.sweep."""
         from linkwork.studies.sweep import sweep
 
         return sweep(self.subject, vary, take, **options)
 
     def batch(self, parameters: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
-        """Numbers taken of many of its motions at once, see linkwork.batch."""
+        """Return numbers taken of many of its motions at once, see linkwork.batch."""
         from linkwork.studies.batch import batch
 
         return batch(self.subject, parameters, take, **options)
 
     def stepper(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Stepper:
-        """What advances it step by step with inputs that are held, see linkwork.Stepper."""
+        """Return what advances it step by step with inputs that are held, see linkwork.Stepper."""
         from linkwork.simulation.stepper import Stepper
 
         return Stepper(self.subject, parameters, **options)
 
     @checked_call()
     def compare(self, **options: Any) -> Comparison:
-        """The same motion by all formulations, with errors and times, see linkwork.compare."""
+        """Return the same motion by all formulations, with errors and times, see linkwork.compare."""
         from linkwork.comparison.compare import compare
 
         return compare(self.subject, **options)
 
     def explain(self, *arguments: Any, **options: Any) -> Worked:
-        """The equations worked out, step by step with numbers, see linkwork.explain."""
+        """Return the equations worked out, step by step with numbers, see linkwork.explain."""
         from linkwork.lecture.explain import explain
 
         return explain(self.subject, *arguments, **options)

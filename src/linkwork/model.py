@@ -50,7 +50,7 @@ class Simulation:
         rtol: float | None = None,
         atol: float | None = None,
     ) -> Simulation:
-        """The same with the values that are given; atol is then not looser than an rtol that is given alone."""
+        """Return the same with the values that are given; atol is then not looser than an rtol that is given alone."""
         t_end, step = units.seconds("t_end", t_end), units.seconds("step", step)
         for name, value in (("t_end", t_end), ("step", step), ("rtol", rtol), ("atol", atol)):
             if value is not None:
@@ -158,7 +158,7 @@ class Model(Analyses):
         return [body.name for body in self.bodies if body.name not in reached]
 
     def with_start(self, q: Mapping[str, float], v: Mapping[str, float]) -> Model:
-        """The same mechanism from another start, q and v by the names of coordinates ("crank.phi").
+        """Return the same mechanism from another start, q and v by the names of coordinates ("crank.phi").
 
         Constants that joints take from the start position stay what they are if q fits the joints. Axes are kept as
         numbers where they would become others, and so are angles that count from the start; q may say with which turns
@@ -180,7 +180,7 @@ class Model(Analyses):
         return _on_bodies(replace(self, simulation=simulation, states=states), bodies, kept)
 
     def centred(self) -> Model:
-        """The same planar mechanism with the origin of every body frame in its mass centre."""
+        """Return the same planar mechanism with the origin of every body frame in its mass centre."""
         planar = [body for body in self.bodies if isinstance(body, PlanarBody)]
         centres = {body.name: Vector(body.mass_centre) for body in planar}
 
@@ -209,7 +209,7 @@ class Model(Analyses):
 
 
 def _on_bodies(model: Model, bodies: Mapping[str, Any], finish: Callable[[Any, Any], Any]) -> Model:
-    """The mechanism with other bodies of the same names; `finish` is given each new element and the old one."""
+    """Return the mechanism with other bodies of the same names; `finish` is given each new element and the old one."""
 
     def moved(element: Any) -> Any:
         changes = {}

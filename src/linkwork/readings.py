@@ -119,7 +119,7 @@ class Readings(Mapping[str, Array]):
         return self.quantities[name]
 
     def components(self, name: str) -> list[str]:
-        """The names of the components of a vector, of a quantity itself."""
+        """Return the names of the components of a vector, of a quantity itself."""
         check_text("the name of a quantity", name)
         found = [f"{name}.{axis}" for axis in "xyz" if f"{name}.{axis}" in self.quantities]
         return [name] if name in self.quantities or len(found) < 2 else found
@@ -144,7 +144,7 @@ class Readings(Mapping[str, Array]):
         return self.quantity(self.components(name)[0]).unit
 
     def names(self, *patterns: str) -> list[str]:
-        """The names that fit these patterns ("reaction:*"), each once; without patterns all but the time."""
+        """Return the names that fit these patterns ("reaction:*"), each once; without patterns all but the time."""
         found: list[str] = []
         for pattern in patterns or ("*",):
             check_text("the name of a quantity", pattern)
@@ -158,7 +158,7 @@ class Readings(Mapping[str, Array]):
         return list(dict.fromkeys(found))
 
     def values_of(self, text: str) -> Array:
-        """The values of a quantity, of a vector its length, or of a formula of quantities, as "slider.vx^2"."""
+        """Return the values of a quantity, of a vector its length, or of a formula of quantities, as "slider.vx^2"."""
         columns = [self.quantity(name).values for name in self.components(text) if name in self.quantities]
         if columns:
             return columns[0] if len(columns) == 1 else np.asarray(np.linalg.norm(columns, axis=0))
@@ -182,7 +182,7 @@ class Readings(Mapping[str, Array]):
         return Peak(float(values[k]), float(self["t"][k]), name, unit, self.unit("t"))
 
     def max(self, name: str) -> Peak:
-        """The largest value and its time; of a vector, as motion.max("reaction:O"), its largest length."""
+        """Return the largest value and its time; of a vector, as motion.max("reaction:O"), its largest length."""
         values = self.values_of(name)
         return self._peak(name, values, np.argmax(values) if len(values) else 0)
 
@@ -194,31 +194,36 @@ class Readings(Mapping[str, Array]):
         return self._peak(name, self.values_of(name), -1)
 
     def integral(self, name: str) -> float:
-        """Over time, by the trapezoidal rule on the report times."""
+        """Integrate over time, by the trapezoidal rule on the report times."""
         return self._reduced("integral", name)
 
     def mean(self, name: str) -> float:
-        """Over time."""
+        """Average over time."""
         return self._reduced("mean", name)
 
     def rms(self, name: str) -> float:
-        """The root of the mean square over time."""
+        """Return the root of the mean square over time."""
         return self._reduced("rms", name)
 
     def _reduced(self, reduction: str, name: str) -> float:
         return float(REDUCTIONS[reduction](self.values_of(name), self["t"]))
 
     def extremes(self, *patterns: str) -> Peaks:
-        """The largest absolute value of every quantity that fits, with its time; without patterns, of all loads."""
+        """Return the largest absolute value of every quantity that fits, with its time.
+
+        Without patterns, of all loads.
+        """
         found = self.names(*patterns) if patterns else [name for name in self if name.partition(":")[0] in LOADS]
         return Peaks(tuple(self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found))
 
     @abstractmethod
     def rates_of(self, name: str) -> tuple[str, ...]:
-        """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
+        """Return the names of velocity and acceleration of a coordinate or of a point, of a measure that of its
+        rate.
+        """
 
     def at(self, t: Any) -> dict[str, Any]:
-        """All values at a time, or at each of several, also between report times: motion.at("250 ms")."""
+        """Return all values at a time, or at each of several, also between report times: motion.at("250 ms")."""
         is_one = isinstance(t, str) or np.ndim(t) == 0
         times, moments = self["t"], np.array([self._time(one) for one in ([t] if is_one else t)])
         if not len(times) or not np.all((times[0] <= moments) & (moments <= times[-1])):
@@ -237,7 +242,7 @@ class Readings(Mapping[str, Array]):
         return value / float(units.parse_unit(self.unit("t")).factor)
 
     def _between(self, name: str, k: int | NDArray[np.intp], t: Array) -> Array:
-        """A quantity at times, each between the rows k and k + 1."""
+        """Return a quantity at times, each between the rows k and k + 1."""
         times, values = self["t"], self[name]
         if len(times) == 1 or name == "t":
             return np.full(len(t), values[0]) if name != "t" else t
@@ -256,7 +261,7 @@ class Readings(Mapping[str, Array]):
         return np.asarray(a + s * (da + s * (3.0 * (b - a) - 2.0 * da - db + s * (2.0 * (a - b) + da + db))))
 
     def when(self, equation: str) -> Array:
-        """The times at which an equation of named quantities holds: motion.when("crank.phi = 90 deg")."""
+        """Return the times at which an equation of named quantities holds: motion.when("crank.phi = 90 deg")."""
         check_text("an equation", equation)
         left, sign, right = equation.partition("=")
         if not sign or not left.strip() or not right.strip():
@@ -287,21 +292,24 @@ class Readings(Mapping[str, Array]):
         return np.array(sorted(found))
 
     def _number(self, side: str, other: str) -> str:
-        """A quantity, "90 deg", as a number in the unit of what it is compared with; other texts as they are."""
+        """Read a quantity, "90 deg", as a number in the unit of what it is compared with; other texts as they are."""
         if units.unit_of(side) is None:
             return side
         unit = plain(self.unit(other.strip()))
         return repr(units.value_of(other.strip(), side, unit) / float(units.parse_unit(unit).factor))
 
     def _symbols(self, text: str) -> dict[str, Any]:
-        """Symbols of the quantities that a text can name: those without a colon."""
+        """Return symbols of the quantities that a text can name: those without a colon."""
         for name in re.findall(r"[^\W\d][\w.]*:[\w.]+", text):
             hint = did_you_mean(name, [own for own in self if ":" not in own])
             raise UsageError(f"'{name}' cannot stand in an equation" + (f"; {hint}" if hint else ""), "bad-value")
         return {name: symbol(name) for name in self if ":" not in name}
 
     def dataframe(self, *patterns: str) -> pandas.DataFrame:
-        """A pandas data frame, the time its index, with a column for every quantity that fits; units in `attrs`."""
+        """Return a pandas data frame, the time its index, with a column for every quantity that fits.
+
+        Units in `attrs`.
+        """
         try:
             import pandas
         except ImportError:
@@ -313,7 +321,7 @@ class Readings(Mapping[str, Array]):
 
 
 def plain(unit: str) -> str:
-    """A unit as results write it, "N m", as `units` reads it."""
+    """Return a unit as results write it, "N m", as `units` reads it."""
     return unit.replace(" ", "*")
 
 
@@ -341,7 +349,7 @@ class InUnits(Readings):
         return found
 
     def converted(self, unit: str) -> tuple[float, str]:
-        """The factor to the units that are wanted, and how the new unit is written."""
+        """Return the factor to the units that are wanted, and how the new unit is written."""
         if "," in unit or unit == "1":
             return 1.0, unit
         whole = units.parse_unit(plain(unit))
@@ -363,19 +371,19 @@ class InUnits(Readings):
         return found
 
     def between(self, start: float | str, end: float | str) -> Readings:
-        """As `Trajectory.between`, in these units."""
+        """Cut out an interval as `Trajectory.between` does, in these units."""
         times = (f"{self._time(t)!r} {self.unit('t')}" for t in (start, end))
         return in_units(self.motion.between(*times), tuple(self.wanted))
 
     def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
-        """As `Trajectory.plot`, in these units."""
+        """Plot as `Trajectory.plot` does, in these units."""
         from linkwork.view.plot import figure
 
         own: Any = self  # which has what a figure needs of a motion
         return figure(own, names, against, axes=ax)
 
     def save(self, path: str | Path) -> None:
-        """A table, .csv, .xlsx or .parquet, whose headings have units; it is not read again as a result."""
+        """Save a table, .csv, .xlsx or .parquet, whose headings have units; it is not read again as a result."""
         from linkwork.files import whole
 
         if Path(path).suffix.lower() not in TABLES:
@@ -393,7 +401,7 @@ class InUnits(Readings):
 
 
 def in_units(motion: Readings, names: tuple[str, ...]) -> Readings:
-    """The motion itself for "SI", else the same in other units."""
+    """Return the motion itself for "SI", else the same in other units."""
     if names == ("SI",):
         return motion
     return InUnits(motion, units.choose_units(names))

@@ -187,7 +187,7 @@ def load(path: str | Path) -> Trajectory:
 
 
 def checksum(motion: Trajectory) -> str:
-    """SHA-256 of names, numbers and attributes, whatever the kind of file."""
+    """Hash names, numbers and attributes by SHA-256, whatever the kind of file."""
     digest = hashlib.sha256(json.dumps(_attributes(motion), sort_keys=True).encode())
     parts: dict[str, tuple[Any, Array]] = {k: x for k, x in motion.tables.items() if x.columns.labels}
     parts |= {kind: ((), motion[kind]) for kind in ENDS}
@@ -354,7 +354,7 @@ def _netcdf_attributes(file: Any, path: str | Path) -> dict[str, Any]:
 
 
 def _netcdf_texts(variable: Any, size: int) -> list[str]:
-    """Names of columns. Many may point to one long text, so they are read in parts that bound what can come."""
+    """Return names of columns. Many may point to one long text, so they are read in parts that bound what can come."""
     if len(variable.shape) != 1:
         raise ValueError(f"'{variable.name}' is not a list of names")
     texts: list[str] = []
@@ -470,7 +470,7 @@ def _corrupt(path: str | Path, why: str) -> ModelError:
 
 @contextmanager
 def _refusals(path: str | Path) -> Iterator[None]:
-    """Whatever a damaged file makes the readers say becomes one clear error."""
+    """Turn whatever a damaged file makes the readers say into one clear error."""
     try:
         yield
     except LinkworkError:

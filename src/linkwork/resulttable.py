@@ -22,7 +22,7 @@ SHEET = (2**20, 2**14)  # rows and columns of a sheet
 
 
 def check_package(path: Path) -> None:
-    """UsageError if the package that such a file needs is not installed."""
+    """Raise UsageError if the package that such a file needs is not installed."""
     if package := {**NEEDED, ".nc": "h5py"}.get(path.suffix.lower()):
         check_extra(package, f"cannot write '{path}': ")
 

@@ -32,7 +32,7 @@ Point: TypeAlias = tuple[float, float, float]
 
 
 def types_in(space: Space) -> dict[type, str]:
-    """Classes by the names that model files give them, or those of what they are drawn as."""
+    """Return classes by the names that model files give them, or those of what they are drawn as."""
     tables: tuple[Mapping[str, type[Any]], ...] = (JOINTS[space], FORCES[space], SHAPES[space])
     return {cls: getattr(cls, "drawn_as", "") or name for table in tables for name, cls in table.items()}
 
@@ -85,7 +85,7 @@ class Scene:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Scene:
-        """The scene of `as_dict`, after a way through JSON too."""
+        """Return the scene of `as_dict`, after a way through JSON too."""
         marks = {kind: tuple(_mark(entry) for entry in data[kind]) for kind in ("joints", "forces", "drivers")}
         bodies = tuple(
             Figure(str(b["name"]), {str(k): _point(p) for k, p in b["points"].items()}, b["shape"], b.get("colour"))
@@ -128,7 +128,7 @@ class _Seen:
         return x, y, z
 
     def place(self, body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
-        """A point from the mass centre, which poses are of."""
+        """Return a point from the mass centre, which poses are of."""
         if isinstance(body, Ground):
             return self.vector(s)
         x, y, z = (a - b for a, b in zip(self.vector(s), self.vector(body.mass_centre), strict=True))
@@ -142,7 +142,7 @@ class _Seen:
         )
 
     def look(self, body: Ground | PlanarBody | SpatialBody, shape: Shape) -> dict[str, Any]:
-        """Fields of a shape: numbers, vectors, or rows of points."""
+        """Return fields of a shape: numbers, vectors, or rows of points."""
         found: dict[str, Any] = {"type": self.types[type(shape)]}
         if isinstance(shape, Mesh):
             return {**found, **self.surface(body, shape)}
@@ -157,7 +157,7 @@ class _Seen:
         return found
 
     def surface(self, body: Ground | PlanarBody | SpatialBody, mesh: Mesh) -> dict[str, Any]:
-        """The corners of a mesh in the axes of its body, its triangles, and which corners lie farthest out."""
+        """Return the corners of a mesh in the axes of its body, its triangles, and which corners lie farthest out."""
         z, x = (np.array(self.vector(axis)) for axis in (mesh.z, mesh.x))
         z /= np.linalg.norm(z)
         x -= (x @ z) * z

@@ -19,5 +19,5 @@ SIZABLE = 0.1  # of the largest of its kind: a part that is named among those th
 
 
 def halved(tolerance: float) -> float:
-    """The tolerance where half the digits are known, as of a double root: f = e there is an error of e^(1/2)."""
+    """Return the tolerance where half the digits are known, as of a double root: f = e there is an error of e^(1/2)."""
     return math.sqrt(tolerance)

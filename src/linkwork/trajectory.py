@@ -79,7 +79,7 @@ class Events(NamedTuple):
     v_after: Array = np.empty(0)
 
     def counts(self) -> dict[str, int]:
-        """How often each happened."""
+        """Return how often each happened."""
         return {name: self.names.count(name) for name in dict.fromkeys(self.names)}
 
 
@@ -88,7 +88,7 @@ NO_EVENTS = Events()
 
 @cache
 def no_events(n_q: int, n_v: int) -> Events:
-    """None, of a motion of so many coordinates and velocities."""
+    """Return the events of a motion without any, of so many coordinates and velocities."""
     return Events((), np.empty(0), np.empty((0, n_q)), np.empty((0, n_v)), np.empty((0, n_v)))
 
 
@@ -133,7 +133,7 @@ class Run:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Run:
-        """A record from the types of JSON; what it does not know is left out."""
+        """Make a record from the types of JSON; what it does not know is left out."""
         known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
         for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration"):
             if known.get(key, 0.0) is None:
@@ -178,7 +178,7 @@ class Trajectory(Readings):
 
     @classmethod
     def later(cls, evaluate: Callable[[], Trajectory]) -> Trajectory:
-        """A motion that is evaluated when one of its fields is first asked for."""
+        """Return a motion that is evaluated when one of its fields is first asked for."""
         motion = object.__new__(cls)
         motion.__dict__["_evaluate"] = evaluate
         return motion
@@ -193,7 +193,7 @@ class Trajectory(Readings):
         return self.__dict__[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its fields: machine code stays in its process."""
+        """Return its fields: machine code stays in its process."""
         return {field: getattr(self, field) for field in self.__dataclass_fields__} | {"gradients": None}
 
     def __post_init__(self) -> None:
@@ -243,13 +243,13 @@ class Trajectory(Readings):
 
     @kept
     def scene(self) -> Mapping[str, Any]:
-        """What a drawing must know of the mechanism: made when it is asked for, and kept in files."""
+        """Return what a drawing must know of the mechanism: made when it is asked for, and kept in files."""
         from linkwork.scene import scene
 
         return scene(self.model).as_dict() if self.model is not None else self.info.scene
 
     def columns(self, kind: str) -> dict[str, Array]:
-        """The columns of one kind by their labels."""
+        """Return the columns of one kind by their labels."""
         table = self.tables[kind]
         return dict(zip(table.columns.labels, table.values.T, strict=True))
 
@@ -259,7 +259,7 @@ class Trajectory(Readings):
 
     @kept
     def quantities(self) -> dict[str, Quantity]:
-        """Everything there is, by name, in the order of the file."""
+        """Return everything there is, by name, in the order of the file."""
         found = {"t": Quantity(self.t, "s")}
         for (_, names, units), values in self.tables.values():
             found |= {name: Quantity(x, unit) for name, unit, x in zip(names, units, values.T, strict=True)}
@@ -269,7 +269,9 @@ class Trajectory(Readings):
         return found
 
     def between(self, start: float | str, end: float | str) -> Trajectory:
-        """The part from one time to another at its report times: motion.between("1 s", "2 s").mean("power:motor")."""
+        """Return the part from one time to another at its report times: motion.between("1 s", "2
+        s").mean("power:motor").
+        """
         first, last = self._time(start), self._time(end)
         rows = (self.t >= first) & (self.t <= last)
         if not np.any(rows):
@@ -282,14 +284,16 @@ class Trajectory(Readings):
         return replace(self, t=self.t[rows], tables=tables, events=events, gradients=None, **errors)
 
     def gradient(self, name: str, parameter: str) -> Array:
-        """d motion[name] / d parameter at every report time, in SI; of a motion by linkwork.sensitivities."""
+        """Return d motion[name] / d parameter at every report time, in SI; of a motion by linkwork.sensitivities."""
         if self.gradients is None:
             message = f"the motion was computed without its derivative by '{parameter}'"
             raise UsageError(f"{message}; use sensitivities(model, [{parameter!r}])", "no-gradient")
         return self.gradients.of(name, parameter, self)
 
     def rates_of(self, name: str) -> tuple[str, ...]:
-        """The names of velocity and acceleration of a coordinate or of a point, of a measure that of its rate."""
+        """Return the names of velocity and acceleration of a coordinate or of a point, of a measure that of its
+        rate.
+        """
         if name in self.q_names and name in self.v_names:
             k = self.v_names.index(name)
             return self.tables["v"].columns.names[k], self.tables["a"].columns.names[k]
@@ -304,11 +308,11 @@ class Trajectory(Readings):
         return (found,) if found in self.quantities else ()
 
     def to(self, *units: str) -> Readings:
-        """The same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""
+        """Return the same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""
         return in_units(self, units)
 
     def shown_in(self, *units: str) -> Trajectory:
-        """The same motion, in SI as before, that plots, pages, reports and summaries show in these units."""
+        """Return the same motion, in SI as before, that plots, pages, reports and summaries show in these units."""
         choose_units(units)
         return replace(self, info=replace(self.info, units=units))
 
@@ -318,7 +322,7 @@ class Trajectory(Readings):
         return self.to(*self.info.units) if self.info.units else self
 
     def drift(self) -> Array:
-        """Kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
+        """Return kinetic + potential + dissipated - supplied energy, less its first value: zero if all were exact."""
         with np.errstate(all="ignore"):  # of energies beyond numbers it is none
             return drift_of(self.tables["energy"])
 
@@ -343,7 +347,7 @@ class Trajectory(Readings):
 
     @property
     def ok(self) -> bool:
-        """Whether the motion is whole and its errors are known and small."""
+        """Return whether the motion is whole and its errors are known and small."""
         return self.status == "finished"
 
     @property
@@ -356,7 +360,7 @@ class Trajectory(Readings):
         return self.info.status
 
     def summary(self) -> dict[str, Any]:
-        """Settings, counts, final state and errors, as `linkwork run --json` prints them."""
+        """Return settings, counts, final state and errors, as `linkwork run --json` prints them."""
         account = asdict(self.info)
         for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration", "scene"):
             del account[key]
@@ -395,13 +399,15 @@ class Trajectory(Readings):
         return result
 
     def dataset(self) -> xarray.Dataset:
-        """Every quantity by name over the dimension `time`: motion.dataset()["crank.phi"].sel(time=0.5)."""
+        """Return every quantity by name over the dimension `time`: motion.dataset()["crank.phi"].sel(time=0.5)."""
         from linkwork.resultfile import dataset
 
         return dataset(self)
 
     def dap_arrays(self) -> dict[str, Array]:
-        """The motion in the arrays that the post-processor of DAP makes: theta, r, p, rP, Jac, Lam and their rates."""
+        """Return the motion in the arrays that the post-processor of DAP makes: theta, r, p, rP, Jac, Lam and their
+        rates.
+        """
         from linkwork.resultfile import dap_arrays
 
         return dap_arrays(self)
@@ -482,7 +488,7 @@ def drift_of(energy: Table) -> Array:
 
 
 def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:
-    """A view that cannot be written to."""
+    """Return a view that cannot be written to."""
     fixed = np.asarray(values, dtype=np.float64)
     if fixed.shape != shape:
         raise ValueError(f"{name} has the shape {fixed.shape} in the place of {shape}")
@@ -493,7 +499,7 @@ def _fixed(name: str, values: Array, shape: tuple[int, ...]) -> Array:
 
 
 def plain(value: Any) -> Any:
-    """The same in the types of JSON; numbers that are not finite become null."""
+    """Return the same in the types of JSON; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | list | tuple):

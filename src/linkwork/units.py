@@ -196,7 +196,7 @@ def in_si(text: str) -> str:
 
 
 def choose_units(names: Iterable[str]) -> dict[str, Unit]:
-    """Units in which to show results, one of each kind."""
+    """Return units in which to show results, one of each kind."""
     chosen: dict[str, Unit] = {}
     for name in names:
         if not isinstance(name, str):
@@ -291,7 +291,7 @@ def seconds(name: str, given: float | str | None) -> float | None:
 
 
 def value_of(what: str, given: Any, unit: str | None) -> Any:
-    """The value in SI of a text, "35 cm", which is of the kind of a unit; what is no text stays as it is."""
+    """Return the value in SI of a text, "35 cm", which is of the kind of a unit; what is no text stays as it is."""
     if not isinstance(given, str):
         return given
     try:

@@ -83,7 +83,7 @@ class Equilibria(Printed):
 
     @property
     def isolated(self) -> bool:
-        """Whether no rest has others beside it, as on a plane or about a vertical axis."""
+        """Return whether no rest has others beside it, as on a plane or about a vertical axis."""
         return all(abs(x) > RANK_TOLERANCE for rest in self.rests for x in rest.stiffness)
 
     @property
@@ -165,7 +165,9 @@ def _whole(first: Rest, q: Array) -> Array:
 
 
 def is_proved(rest: Rest) -> bool:
-    """Whether a box around the rest is proved to hold exactly one zero of Q - Psi_q^T lam and the independent Psi."""
+    """Return whether a box around the rest is proved to hold exactly one zero of Q - Psi_q^T lam and the
+    independent Psi.
+    """
     e = rest.place.equations
     if e.n_states or e.chart.counted:
         return False
@@ -253,7 +255,7 @@ def _derivative(p: Poly, v: Variable) -> Poly:
 def _follow_paths(
     mechanism: Mechanism, problem: Problem, rng: np.random.Generator, path_limit: int, progress: Progress
 ) -> tuple[list[Array], Ends]:
-    """Real positions among all complex solutions."""
+    """Return real positions among all complex solutions."""
     e = mechanism.equations
     if mechanism.model.space != "planar" or mechanism.model.stated is not None:
         raise NotPolynomialError("a mechanism in space, or one that states its equations,")
@@ -299,7 +301,7 @@ def _is_stretched(values: Mapping[Variable, complex]) -> bool:
 
 
 def _stationary(r: Reduced, loads: Loads) -> tuple[Reduced, list[list[list[int]]]]:
-    """L_u = L_w = 0, R = 0 and s^2 D = 1 in u, w, nu and s; ways to group these unknowns."""
+    """Form L_u = L_w = 0, R = 0 and s^2 D = 1 in u, w, nu and s, and ways to group these unknowns."""
     size = max((abs(x) for p in (loads.V, *(s.D * s.k for s in loads.springs)) for x in p.terms.values()), default=1.0)
     u, n = r.unknowns, len(r.unknowns) // 2
     nu: list[Variable] = [(SHIFT, f"nu {k}") for k in range(len(r.equations))]
@@ -334,7 +336,7 @@ def _stationary(r: Reduced, loads: Loads) -> tuple[Reduced, list[list[list[int]]
 
 
 def search(first: Rest, problem: Problem, rng: np.random.Generator) -> tuple[list[Array], int]:
-    """Rests reached from the start and from others, and how many starts were tried."""
+    """Return rests reached from the start and from others, and how many starts were tried."""
     e, scale = first.place.equations, first.tangent.scale
     n_p, features = len(problem.equations.q), problem.linearize
 

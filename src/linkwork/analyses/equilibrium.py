@@ -118,7 +118,9 @@ class Rest:
 
     @kept
     def size(self) -> float:
-        """By what g is measured: the heaviest body lifted by the length of the mechanism, else springs stretched so."""
+        """Return the measure of g: the heaviest body lifted by the length of the mechanism, else springs stretched
+        so.
+        """
         lengths = ~self.place.equations.turning
         weight = float(np.diag(self.tangent.M)[lengths].max(initial=0.0)) * self.gravity
         of_states = self._derivatives.force_q[:, self.tangent.n_p :] * self.tangent.z_scale
@@ -140,7 +142,7 @@ class Rest:
 
     @property
     def is_conservative(self) -> bool:
-        """Whether the forces are those of the potential; no states of first order move beside them."""
+        """Return whether the forces are those of the potential; no states of first order move beside them."""
         if self.place.equations.n_states:
             return False
         other = self.Z.T @ (self.Q + self.potential.V_x)
@@ -148,13 +150,13 @@ class Rest:
 
     @property
     def has_potential(self) -> bool:
-        """Whether the forces are those of the potential nearby too: K = K^T."""
+        """Return whether the forces are those of the potential nearby too: K = K^T."""
         twist = np.abs(self.K - self.K.T).max(initial=0.0)
         return self.is_conservative and bool(twist <= AGREEMENT * max(self.size, self.stiffest))
 
     @property
     def gains_energy(self) -> bool:
-        """Whether forces feed some slow motion: w^T C w < 0."""
+        """Return whether forces feed some slow motion: w^T C w < 0."""
         C, scale = -self._derivatives.force_v, self.tangent.scale
         least = np.linalg.eigvalsh(0.5 * self.Z.T @ (C + C.T) @ self.Z).min(initial=0.0)
         return bool(least < -AGREEMENT * np.abs(C * scale * scale[:, None]).max(initial=0.0))
@@ -173,7 +175,7 @@ class Rest:
 
     @property
     def states(self) -> Array:
-        """Those of first order."""
+        """Return the states of first order."""
         return self.place.q[self.tangent.n_p :]
 
     def limited(self, x: Array) -> Array:
@@ -224,7 +226,7 @@ def _approach_rest(rest: Rest) -> Rest | None:
 
 
 def settle(rest: Rest) -> Rest:
-    """Newton's steps as they are; NumericalStop unless what is left becomes rounding."""
+    """Make Newton's steps as they are; raise NumericalStop unless what is left becomes rounding."""
 
     def correct(_: None, at: Rest, k: int) -> tuple[Rest, float]:
         trial = at.moved(at.limited(solve_least_squares(*at.balance)))

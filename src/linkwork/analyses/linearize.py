@@ -193,7 +193,7 @@ class Spectrum(NamedTuple):
 
 
 def remove_idle(A: Array, known: float, most: int | None = None) -> tuple[Array, Array]:
-    """Orthonormal bases of the states without effect on the others, but for what A is known to, and of the rest.
+    """Return orthonormal bases of the states without effect on the others, but for what A is known to, and of the rest.
 
     States in the null space of A act on none. Without them there may be others again, which acted on these alone: as
     where a wheel stands, then the way that it faces, then its speed. No more than `most` are left out.
@@ -323,7 +323,9 @@ class Linearization(Printed):
         return np.asarray(s.C @ resolvent + s.D)
 
     def ss(self, package: Literal["scipy", "control"] = "scipy") -> Any:
-        """A, B, C and D as a StateSpace of scipy.signal, or of python-control with the names of states and signals."""
+        """Return A, B, C and D as a StateSpace of scipy.signal, or of python-control with the names of states and
+        signals.
+        """
         s = self.signals
         if not (s.inputs and s.outputs):
             message = "a state space needs inputs and outputs; name them, or state them in the model"
@@ -368,7 +370,7 @@ class Linearization(Printed):
         return tuple(sorted(found, key=lambda mode: (mode.frequency, mode.eigenvalue.real)))
 
     def motion(self, mode: int, size: float = 0.5 * REACH) -> Trajectory:
-        """Mode number 1, 2, .. as a motion to be shown, its largest turn or shift being `size` of the mechanism.
+        """Return mode number 1, 2, .. as a motion to be shown, its largest turn or shift being `size` of the mechanism.
 
         Two swings; of a mode that does not swing, as far to one side as to the other.
         """
@@ -377,7 +379,9 @@ class Linearization(Printed):
         return move(self, mode, size)
 
     def over(self, parameter: str, values: Sequence[float] | Array) -> Family:
-        """Eigenvalues for other values of a parameter, with the values at which they cross the imaginary axis."""
+        """Return eigenvalues for other values of a parameter, with the values at which they cross the imaginary
+        axis.
+        """
         from linkwork.analyses.over import over
 
         return over(self, parameter, values)
@@ -420,7 +424,7 @@ class Linearization(Printed):
 
 
 def judge(values: Complex) -> Stability:
-    """Stable if all small motions fade, unstable if one grows; on the axis linear equations do not decide.
+    """Say stable if all small motions fade, unstable if one grows; on the axis linear equations do not decide.
 
     Of a multiple eigenvalue each is off by the root of rounding, their mean by rounding.
     """
@@ -433,7 +437,7 @@ def judge(values: Complex) -> Stability:
 
 
 def name_states(e: Equations, basis: Basis) -> tuple[str, ...]:
-    """Of positions by coordinates, of bodies in space by the axis about which they turn; of velocities their own."""
+    """Name positions by coordinates, or in space by body and axis of turning; velocities by their own names."""
 
     def position(c: Velocity) -> str:
         return c.name if c.name in e.q_names else f"{c.owner}.turn_{c.part.removeprefix('w')}"

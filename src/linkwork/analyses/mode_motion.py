@@ -64,7 +64,7 @@ def wiggle(model: Model, weights: Weights = "mass", assemble: bool = False, keep
 
 
 def _shown(columns: Columns, t: Array, q: Array, info: Run, model: Model) -> Trajectory:
-    """A motion of which positions are known alone."""
+    """Return a motion of which positions are known alone."""
     energies = Columns(ENERGIES, tuple(f"energy:{name}" for name in ENERGIES), ("J",) * len(ENERGIES))
     tables = {"q": Table(columns, q), "energy": Table(energies, np.zeros((len(t), len(ENERGIES))))}
     return Trajectory(info.model, t, tables, 0.0 * t, 0.0 * t, info, model)

@@ -58,7 +58,7 @@ class Family(Printed):
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """At which values nothing grows."""
+        """Whether nothing grows, for each value."""
         return np.array([not _growing(row) for row in self.eigenvalues], dtype=bool)
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _sides(values: Complex) -> Array:
 
 
 def _apart(points: list[Point]) -> list[Point]:
-    """Without those at which an eigenvalue is just crossing the axis: between their neighbours it has another sign."""
+    """Leave out points at which an eigenvalue crosses the axis: its sign differs between the neighbours."""
 
     def crosses(k: int) -> bool:
         below, here, above = (_sides(points[i][1]) for i in (k - 1, k, k + 1))

@@ -41,7 +41,7 @@ class Signals(NamedTuple):
 
 
 def results_of(e: Equations) -> dict[str, Expr]:
-    """Everything that can be an output, by its name in results; coordinates and velocities first."""
+    """Return everything that can be an output, by its name in results; coordinates and velocities first."""
     found = dict(zip(e.q_names, e.q, strict=True)) | {c.speed: x for c, x in zip(e.velocities, e.v, strict=True)}
     for kind, outputs in e.outputs.items():
         named = zip(e.columns[kind].names, outputs.values(), strict=True)

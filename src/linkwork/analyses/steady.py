@@ -34,7 +34,9 @@ class Carrying:
     L_v: Array
 
     def flow(self, place: Place, tau: float) -> tuple[Place, Array, Array]:
-        """Where the motion is a time tau later, and the matrices by which changes of q and of v have come along."""
+        """Return where the motion is a time tau later, and the matrices by which changes of q and of v have come
+        along.
+        """
         from scipy.linalg import expm
 
         n = len(self.c)
@@ -101,7 +103,8 @@ def multiplied(left: Array, right: Array) -> Array:
 
 
 def carryings(place: Place, rate: Array, a: Array, gravity: Array) -> Iterator[Carrying]:
-    """What could carry a motion with these rates qd and accelerations: with the least Omega, then the least spins s.
+    """Yield what could carry a motion with these rates qd and accelerations: with the least Omega, then the least
+    spins s.
 
     Gravity, if there is any, leaves turns about its own direction and shifts across it.
     """
@@ -137,7 +140,7 @@ def carryings(place: Place, rate: Array, a: Array, gravity: Array) -> Iterator[C
 
 
 def _free_directions(gravity: Array) -> Array:
-    """Columns of (V, Omega) that gravity leaves; in the plane all but its own direction."""
+    """Return columns of (V, Omega) that gravity leaves; in the plane all but its own direction."""
     free = np.eye(6)
     down = np.append(gravity, [0.0] * (3 - len(gravity)))
     if len(gravity) == 2:

@@ -105,7 +105,7 @@ class Turning:
         return by * (reduced.M @ accelerations[[*self.basis.of_u]]), reduced.K * np.outer(by, by), by
 
     def moved(self, w: Array) -> Turning | None:
-        """Positions changed by so much of their scales, the joints closed again."""
+        """Return positions changed by so much of their scales, the joints closed again."""
         dx = self.basis.Y @ (w * self._along[2])
         dx = dx / max(1.0, float(np.abs(dx / self.tangent.scale).max(initial=0.0)) / REACH)
         place = approach(self.tangent.place.moved(dx), "unit")

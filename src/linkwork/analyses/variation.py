@@ -37,19 +37,19 @@ Array = NDArray[np.float64]
 
 
 def blocks_of(e: Equations) -> list[Entries]:
-    """(N v)_q, N, force_q, force_v and (Psi_dot)_q."""
+    """Return (N v)_q, N, force_q, force_v and (Psi_dot)_q."""
     n = len(e.v)
     force = [f - x for f, x in zip(e.Q, multiply(e, [*e.a, *e.lam])[:n], strict=True)]
     return [jacobian(f, x) for f, x in ((e.qd, e.q), (e.qd, e.v), (force, e.q), (force, e.v), (e.Psi_dot, e.q))]
 
 
 def patterns_of(e: Equations) -> list[Pattern]:
-    """Rows and columns of their entries."""
+    """Return rows and columns of their entries."""
     return [tuple(np.array([*block], dtype=np.intp).reshape(-1, 2).T) for block in blocks_of(e)]  # type: ignore[misc]
 
 
 def unseen_of(e: Equations) -> list[int]:
-    """Velocities with which point masses turn, which nothing sees."""
+    """Return velocities with which point masses turn, which nothing sees."""
     if not e.chart.unseen:
         return []
     seen = set(ordered([*e.Q, *e.Psi, *e.slips.values(), *e.rates]))
@@ -63,13 +63,13 @@ def _state(e: Equations) -> tuple[Expr, ...]:
 
 
 def variation(s: Source) -> ComputationSequence:
-    """(t, q, v, a, lam) -> qd, then the entries of `blocks_of`, block by block."""
+    """Compute (t, q, v, a, lam) -> qd, then the entries of `blocks_of`, block by block."""
     found = [*s.equations.qd, *(entry for block in blocks_of(s.equations) for entry in block.values())]
     return ComputationSequence("variation", _state(s.equations), found)
 
 
 def potential(s: Source) -> ComputationSequence:
-    """(t, q) -> the potential, and its derivatives with respect to the changes dx."""
+    """Compute (t, q) -> the potential, and its derivatives with respect to the changes dx."""
     e = s.equations
     (rate,) = directional([e.energy.potential], {x: y for x, y in e.motion.items() if x is not TIME})
     slopes = jacobian([rate], e.v)
@@ -110,14 +110,14 @@ class Code:
         return self.system._p(1.0, self.system._given(0.0))
 
     def terms(self, place: Place) -> tuple[Array, Array, Array, Array]:
-        """M, Psi_q, Q and gamma."""
+        """Return M, Psi_q, Q and gamma."""
         n, m = len(place.v), len(place.equations.Psi)
         found = self.system.functions["terms"](np.concatenate([[place.t], place.q, place.v]), self.p)
         M, J, Q, gamma = np.split(found, np.cumsum([n * n, m * n, n]))
         return M.reshape(n, n), J.reshape(m, n), Q, gamma
 
     def potential(self, place: Place) -> list[float]:
-        """The potential, then its derivatives."""
+        """Return the potential, then its derivatives."""
         found: list[float] = self.system.functions["potential"](np.append(place.t, place.q), self.p).tolist()
         return found
 
@@ -141,7 +141,7 @@ class Split(NamedTuple):
 
 
 def split_rows(J: Array, scale: Array, row_scale: Array) -> Split:
-    """By singular values of the rows brought to unit length, but for those that are rounding; they decide the rank."""
+    """Split rows by the singular values of rows of unit length; rows of rounding do not decide the rank."""
     sizes = row_sizes(J * scale)
     unit = np.where((sizes > ROUNDING * row_scale)[:, None], J * scale / sizes[:, None], 0.0)
     U, values, V = svd(unit)
@@ -159,7 +159,7 @@ class Tangent:
 
     @kept
     def scale(self) -> Array:
-        """Of the velocities."""
+        """The scale of each velocity."""
         return np.where(self.place.equations.turning, 1.0, self.length)
 
     @property
@@ -169,7 +169,7 @@ class Tangent:
 
     @kept
     def z_scale(self) -> Array:
-        """Of the states of first order."""
+        """The scale of each state of first order."""
         e = self.place.equations
         return np.array(evaluate(e.chart.state_scales, e.parameters), dtype=float)
 
@@ -179,7 +179,7 @@ class Tangent:
         return np.where(e.lengths[len(e.q) + len(e.v) :], self.length, 1.0)
 
     def _split(self, rows: Sequence[int] | slice) -> Split:
-        """With rows that hold velocities which nothing sees, as the turning of point masses."""
+        """The split, with rows added that hold velocities without any effect, as the turning of point masses."""
         J = self.terms[1]
         more = np.eye(len(self.place.v))[self.code.unseen]
         by = np.concatenate([self.row_scale[rows], np.ones(len(more))])
@@ -195,7 +195,7 @@ class Tangent:
 
     @kept
     def solution(self) -> tuple[Array, Array]:
-        """a and lam, of least norm where constraints are redundant."""
+        """Return a and lam, of least norm where constraints are redundant."""
         M, _, Q, gamma = self.terms
         Z, inverse = self.velocities.Z, self.velocities.inverse[:, : len(gamma)]
         bent = inverse @ gamma
@@ -217,13 +217,16 @@ class Tangent:
 
     @kept
     def P(self) -> Array:
-        """dv = P dq where nothing is free."""
+        """Return dv = P dq where nothing is free."""
         m = len(self.place.equations.Psi)
         return np.asarray(-self.velocities.inverse[:, :m] @ self.derivatives.Psi_dot_q)
 
 
 def number_independent(e: Equations, names: Sequence[str], Z: Array, scale: Array) -> list[int]:
-    """The velocities of these names, if any; UsageError if they do not determine all others, or more than those."""
+    """Return the velocities of these names, if any.
+
+    UsageError if they do not determine all others, or more than those.
+    """
     if not names:
         return []
     for name in names:

@@ -36,7 +36,7 @@ class Block:
 
 
 def sort_into_blocks(c: Closure) -> list[Block]:
-    """Blocks in the order of their solution; one of everything where the counts do not match."""
+    """Return blocks in the order of their solution; one of everything where the counts do not match."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 

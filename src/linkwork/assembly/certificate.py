@@ -31,7 +31,10 @@ RADII = (1e-9, 1e-7, 1e-11)  # of the unit of each coordinate, tried in turn
 
 
 def is_certified(R: Sequence[Expr], q: Sequence[Expr], values: Mapping[Expr, float], at: Array, units: Array) -> bool:
-    """Whether a box around `at` is proved to hold exactly one zero of R; `units` are the scales of the coordinates."""
+    """Return whether a box around `at` is proved to hold exactly one zero of R.
+
+    `units` are the scales of the coordinates.
+    """
     n = len(q)
     if len(R) != n:
         return False

@@ -174,7 +174,8 @@ def _is_holomorphic(m: Monomial) -> bool:
 
 
 def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
-    """Combinations of the rows that hold nothing but places and turns, if need be after division by one; other rows.
+    """Return combinations of the rows that hold nothing but places and turns, if need be after division by one;
+    other rows.
 
     The conjugate of every such combination is one of the rows too, since rows are real.
     """
@@ -204,7 +205,7 @@ def split_holomorphic(rows: Sequence[Poly]) -> tuple[list[Poly], list[Poly]]:
 
 
 def _eliminate_places(loops: Sequence[Poly], places: dict[str, Poly]) -> list[Poly]:
-    """Loops without those places that could be expressed by others; these go into `places`."""
+    """Return loops without those places that could be expressed by others; these go into `places`."""
     left = list(loops)
     while True:
         forms = {(PLACE, b): p for b, p in places.items()}

@@ -156,7 +156,10 @@ class _Variety:
         return _Witness(self, k, mixed, slices, np.array(points, complex).reshape(-1, self.n))
 
     def slices(self, k: int, real: bool = False) -> Complex:
-        """Random affine forms, coefficients and constant in a row; real ones take real values at real positions."""
+        """Return random affine forms, coefficients and constant in a row.
+
+        Real ones take real values at real positions.
+        """
         a, b = (self.rng.normal(size=(k, self.h, 2)) @ [1, 1j] for _ in range(2))
         c = self.rng.normal(size=(k, 2)) @ [1, 1j]
         return np.column_stack([a, a.conj(), c.real]) if real else np.column_stack([a, b, c])
@@ -177,7 +180,7 @@ class _Variety:
         return np.concatenate([y[self.h :], y[: self.h]]).conj()
 
     def places(self, y: Complex) -> dict[str, tuple[complex, complex]]:
-        """Named points of bodies, and their mirror images."""
+        """Return named points of bodies, and their mirror images."""
         values, c, found = self.values(y), self.closure, {}
         forms = {(PLACE, b): p for b, p in c.places.items()}
         for body in self.problem.model.bodies:
@@ -197,7 +200,9 @@ class _Variety:
         return found
 
     def coinciding(self, points: Sequence[Complex]) -> tuple[str, ...]:
-        """Pairs of named points of two bodies that are one at all of these positions, and that no pin makes one."""
+        """Return pairs of named points of two bodies that are one at all of these positions, and that no pin makes
+        one.
+        """
         spots = [self.places(y) for y in points]
         pinned = [{a for a in spots[0] if a in ends} for ends in self.pins()]
         return tuple(
@@ -209,7 +214,7 @@ class _Variety:
         )
 
     def pins(self) -> list[set[str]]:
-        """Named points of bodies that pins hold together, through any number of them."""
+        """Return named points of bodies that pins hold together, through any number of them."""
         found: list[set[str]] = []
         for joint in self.problem.model.joints:
             if isinstance(joint, Revolute):
@@ -269,7 +274,7 @@ class _Variety:
         return np.concatenate([values.real, values.imag]), np.vstack([slopes.real, slopes.imag])
 
     def go_round(self, start: Array) -> tuple[Array, Array] | None:
-        """Points and directions of a real curve until it comes back; None if it does not.
+        """Return points and directions of a real curve until it comes back; None if it does not.
 
         A step goes on in the direction of the last one, across positions where another curve crosses.
         """
@@ -355,7 +360,9 @@ class _Witness:
         return np.array([y for y in found if y is not None], complex).reshape(-1, self.of.n)
 
     def follow(self, y: Complex, a: Complex, b: Complex) -> Complex | None:
-        """One path of (1 - t) a + t b from t = 0 to 1: steps along the tangent, corrected by Newton's iteration."""
+        """Follow one path of (1 - t) a + t b from t = 0 to 1: steps along the tangent, corrected by Newton's
+        iteration.
+        """
         t, step = 0.0, FIRST_STEP
         while t < 1.0:
             step = min(step, 1.0 - t)

@@ -205,7 +205,7 @@ class Homotopy:
         return w.H.view(complex).copy(), J, at, np.eye(self.n, dtype=complex)
 
     def condition(self, x: Complex) -> float:
-        """Smallest to largest singular value of the Jacobian of f and the charts, rows of unit length."""
+        """Return smallest to largest singular value of the Jacobian of f and the charts, rows of unit length."""
         J = self.linearize(x)[1]
         values = singular_values(J / row_sizes(J)[:, None])
         return float(values[-1] / values[0])

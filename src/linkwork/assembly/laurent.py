@@ -90,7 +90,10 @@ class Poly(_Number):
         return Poly({_conjugate(m): c.conjugate() for m, c in self.terms.items()})
 
     def normalize(self, nothing: float) -> Poly:
-        """The largest coefficient made one and what is rounding against it dropped; zero if none is above `nothing`."""
+        """Return the largest coefficient made one and what is rounding against it dropped.
+
+        Zero if none is above `nothing`.
+        """
         largest = max(map(abs, self.terms.values()), default=0.0)
         if largest < nothing:
             return Poly({})
@@ -103,7 +106,7 @@ class Poly(_Number):
         return self.terms.get(((variable, 1),), 0.0)
 
     def substitute(self, forms: Mapping[Variable, Poly]) -> Poly:
-        """Polynomials in the place of variables; that of BACK for the inverse of a turn."""
+        """Return polynomials in the place of variables; that of BACK for the inverse of a turn."""
         result = Poly({})
         for m, c in self.terms.items():
             product = Poly({(): c})
@@ -180,7 +183,7 @@ class Angle(_Number):
         return (turn - turn.conjugate()) * -0.5j
 
     def substitute(self, angles: Mapping[str, Angle]) -> Angle:
-        """Angles in the place of those of bodies."""
+        """Return angles in the place of those of bodies."""
         result = Angle({}, self.constant)
         for body, m in self.multiples.items():
             result = result + angles.get(body, Angle({body: 1.0})) * m
@@ -206,7 +209,10 @@ class Root(_Number):
         return Root(self.radicand, self.factor * other, self.offset * other)
 
     def polynomial(self) -> Poly:
-        """Zero where the root is; also where it is with the other sign, which the caller must sort out."""
+        """Return a polynomial that is zero where the root is.
+
+        Its other sign is a zero too, which the caller sorts out.
+        """
         return self.radicand - (self.offset / self.factor) ** 2
 
 

@@ -102,7 +102,9 @@ def modes(
     seed: int = SEED,
     progress: Progress | None = None,
 ) -> Modes:
-    """All positions in which joints and drivers close at t = 0 with the coordinates `keep` at their start values."""
+    """Return all positions in which joints and drivers close at t = 0 with the coordinates `keep` at their start
+    values.
+    """
     began = perf_counter()
     model = prepare(model).model
     problem = Problem.of(model, keep)
@@ -138,7 +140,8 @@ def modes(
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def free_coordinates(model: Model, keep: Sequence[str] = ()) -> tuple[str, ...]:
-    """Coordinates that fix every freedom which joints and drivers leave: `keep`, then others where these do not do.
+    """Return coordinates that fix every freedom which joints and drivers leave: `keep`, then others where these do
+    not do.
 
     The others are angles as far as possible, in the order of the bodies: in a four-bar, that of the crank.
     """
@@ -285,7 +288,9 @@ def _close(
 
 
 def _sort_ends(problem: Problem, rng: Random, ends: Ends, places: Sequence[Array], more: Sequence[Note]) -> Found:
-    """Modes and motions among the solutions, of which `places` are the positions, and what there is to say of them."""
+    """Return modes and motions among the solutions, of which `places` are the positions, and what there is to say
+    of them.
+    """
     both = list(zip(ends.solutions, places, strict=True))
     real = [(q, not s.regular) for s, q in both if not s.dimension and s.is_real]
     sets: dict[int, Array | None] = {}  # those that may hold real positions, with one

@@ -180,7 +180,7 @@ class Problem:
         return found + 0.0 if left < CLOSED else None  # a zero has no sign
 
     def search(self, rng: Random) -> tuple[list[Array], int]:
-        """Closed positions reached from the start and from others, and the number of these.
+        """Return closed positions reached from the start and from others, and the number of these.
 
         It goes on until STARTS of them one after the other have found nothing new, or MOST_STARTS have been tried.
         """
@@ -198,7 +198,7 @@ class Problem:
         return self.close(self.start)
 
     def motions(self, q: Array) -> Array:
-        """Orthonormal rows: the changes, in units of each coordinate, that no row forbids to first order."""
+        """Return orthonormal rows: the changes, in units of each coordinate, that no row forbids to first order."""
         return null_space(self.linearize(q)[1] * self.units)
 
     def freedoms(self, q: Array | None, rng: Random) -> int:

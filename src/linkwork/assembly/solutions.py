@@ -45,7 +45,7 @@ class Solution:
 
     @property
     def may_move(self) -> bool:
-        """Whether it lies on a set that may hold real positions: then what does not change along it is real."""
+        """Return whether it lies on a set that may hold real positions: then what does not change along it is real."""
         return self.dimension > 0 and _is_real(self.given, halved(KNOWN))
 
 
@@ -66,7 +66,7 @@ class Ends:
 
     @property
     def complete(self) -> bool:
-        """No path is lost, and with every regular solution there is its conjugate, as the rows are real."""
+        """Whether no path is lost and every regular solution comes with its conjugate, as the rows are real."""
         return self.lost == 0 and self._closed_under_conjugation()
 
     def _closed_under_conjugation(self) -> bool:
@@ -90,7 +90,7 @@ def polynomials(problem: Problem) -> Closure:
 
 
 def solve_closure(c: Closure, rng: Random, path_limit: int, progress: Progress) -> Ends:
-    """Block after block, for all complex solutions of the earlier ones."""
+    """Solve block after block, for all complex solutions of the earlier ones."""
     ends = Ends()
     order = sort_into_blocks(c)
     for k, block in enumerate(order):
@@ -209,6 +209,8 @@ def position(problem: Problem, c: Closure, values: Values) -> Array:
 
 
 def real_position(problem: Problem, q: Array, rng: Random) -> Array | None:
-    """A real position of the set that a complex solution lies on, if Newton's iteration from beside it finds one."""
+    """Return a real position of the set that a complex solution lies on, if Newton's iteration from beside it finds
+    one.
+    """
     closed = problem.close(q)
     return closed if closed is not None and problem.freedoms(closed, rng) else None

@@ -97,7 +97,7 @@ class SpatialClosure:
 
 
 def spatial_closure(problem: Problem) -> SpatialClosure:
-    """Along the tree that leaves the fewest rows."""
+    """Derive the closure equations along the tree that leaves the fewest rows."""
     model = problem.model
     if problem.equations.held:
         raise NotPolynomialError("a joint that opens or sticks")

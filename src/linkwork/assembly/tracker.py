@@ -234,7 +234,7 @@ def correct(at: PathPoint, x: Pointer, k: int) -> tuple[Pointer, float]:
 
 
 def converge(at: PathPoint, allowed: float, last: bool) -> tuple[Pointer, float]:
-    """Newton's iteration from the trial: the point, and the first correction relative to it, or -1 if it fails.
+    """Iterate by Newton from the trial; return the point and the first relative correction, or -1 if it fails.
 
     It fails if the first correction is larger than allowed, or another one larger than half the one before.
     """

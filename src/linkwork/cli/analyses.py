@@ -245,7 +245,7 @@ def assemble(
 
 
 def find_modes(mechanism: Model, keep: tuple[str, ...], sliced: bool, output: Sequence[Path], json: bool) -> None:
-    """All positions in which the joints close, with the coordinates `keep`, and others unless it is sliced, kept."""
+    """Find all positions in which the joints close, for the values of `keep`; other coordinates stay unless sliced."""
     from linkwork.assembly.modes import free_coordinates, modes
     from linkwork.files import write_text
     from linkwork.view.modes import html
@@ -590,7 +590,7 @@ def _pictures() -> tuple[str, ...]:
 
 
 def _published(files: Sequence[Path] | None) -> list[Any] | None:
-    """Published costs, if the tables hold such; None if they are of motions."""
+    """Return published costs, if the tables hold such; None if they are of motions."""
     from linkwork.comparison.compare import read_published
 
     if not files:

@@ -126,7 +126,7 @@ def fit_command(
 
 
 def _sizes(given: Sequence[str] | None, option: str, example: str) -> dict[str, float]:
-    """NAME=SIZE texts, sizes in SI."""
+    """Read NAME=SIZE texts, sizes in SI."""
     from linkwork import units
 
     found = dict[str, float]()

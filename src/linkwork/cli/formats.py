@@ -179,14 +179,14 @@ def dap(
 
 
 def _positive(prompt: str) -> float:
-    """A number above zero, asked for until it is one."""
+    """Ask for a number above zero until it is one."""
     while not (number := float(typer.prompt(prompt, type=float))) > 0.0:
         print("It must be above zero.")
     return number
 
 
 def _asked(prompt: str) -> str:
-    """A line of the user, "" where there is none any more."""
+    """Read a line of the user, "" where there is none any more."""
     try:
         return str(typer.prompt(prompt, default="quit", prompt_suffix=" ", show_default=False)).strip()
     except typer.Abort:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def overrides(assignments: Sequence[str] | None, option: str = "set", example: str = "l1=0.5") -> dict[str, str]:
-    """NAME=VALUE texts as a mapping."""
+    """Read NAME=VALUE texts as a mapping."""
     values = {}
     for text in assignments or ():
         name, equals, value = text.partition("=")
@@ -34,7 +34,7 @@ def overrides(assignments: Sequence[str] | None, option: str = "set", example: s
 
 
 def input_values(model: str, assignments: Sequence[str] | None) -> dict[str, Any]:
-    """NAME=VALUE texts of inputs of a model; a file is a table, of its first two columns."""
+    """Read NAME=VALUE texts of inputs of a model; a file is a table, of its first two columns."""
     found: dict[str, Any] = overrides(assignments, "input", "u=motor.csv")
     if found:
         from linkwork.modelfile import find
@@ -59,7 +59,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def within(coordinates: str | None, cut: Sequence[str] | None) -> Any:
-    """The coordinates of a run, with the joints to be cut."""
+    """Return the coordinates of a run, with the joints to be cut."""
     if cut is None:
         return coordinates
     from linkwork.equations.coordinates import Coordinates
@@ -115,7 +115,7 @@ def started(
 
 
 def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None, cut: Sequence[str] | None) -> Model:
-    """The model with other start values of joints or bodies, NAME=VALUE with units."""
+    """Return the model with other start values of joints or bodies, NAME=VALUE with units."""
     if not (start or rate):
         return model
     from linkwork import units
@@ -147,7 +147,7 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
 
 @contextmanager
 def located(model: str) -> Iterator[None]:
-    """Faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
+    """Return faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
     from linkwork.modelfile import find
 
     try:
@@ -159,7 +159,7 @@ def located(model: str) -> Iterator[None]:
 
 
 def motion_files(paths: Sequence[Path] | None) -> list[Path]:
-    """Files of trajectories, pages and pictures, which can be written."""
+    """Return files of trajectories, pages and pictures, which can be written."""
     if not paths:
         return []
     from linkwork.resultfile import WRITTEN
@@ -180,7 +180,10 @@ def motion_files(paths: Sequence[Path] | None) -> list[Path]:
 def run_files(
     output: Sequence[Path] | None, html: Path | None, resume: Path | None, output_format: str | None
 ) -> list[Path]:
-    """What a run writes: files asked for, or the one it goes on with, and a page; or a folder of another format."""
+    """Return what a run writes: files asked for, or the one it goes on with, and a page.
+
+    Or a folder of another format.
+    """
     if output_format is None:
         return motion_files([*(output or ([resume] if resume else ())), *([html] if html else ())])
     check_choice("output-format", output_format, ("numdyn3d",))
@@ -197,7 +200,8 @@ def followed(
     into_folder: bool = False,
     units: Sequence[str] = (),
 ) -> Trajectory:
-    """The motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or all.
+    """Return the motion by this analysis, written; of one that ends early, what there is. Pictures show a point, or
+    all.
 
     It is shown, and written into tables, in other units if these are given.
     """
@@ -229,7 +233,7 @@ def followed(
 
 @contextmanager
 def signals_held() -> Iterator[list[int]]:
-    """Ctrl-C or SIGTERM lets the block come to its end, and is in the list that is yielded; a second one ends it."""
+    """Hold Ctrl-C or SIGTERM until the block has come to its end, in the list that is yielded; a second one ends it."""
     came: list[int] = []
 
     def hold(number: int, _: object) -> None:
@@ -252,7 +256,7 @@ def signals_held() -> Iterator[list[int]]:
 
 
 def tables_of(files: Sequence[Path] | None, columns: Sequence[str] | None) -> tuple[list[Table], dict[str, str]]:
-    """The tables of other programs, and what their columns are."""
+    """Return the tables of other programs, and what their columns are."""
     if columns and not files:
         raise UsageError("--column goes with --with", "usage")
     if not files:
@@ -264,7 +268,7 @@ def tables_of(files: Sequence[Path] | None, columns: Sequence[str] | None) -> tu
 
 
 def spans(tables: Sequence[Table], t_end: float | None, step: float | None) -> dict[str, Any]:
-    """Times of a motion that is to be compared with tables: those given, else those of the tables."""
+    """Return times of a motion that is to be compared with tables: those given, else those of the tables."""
     from linkwork.comparison.beside import times_of
 
     last, between = times_of(tables) if tables else (None, None)
@@ -296,7 +300,7 @@ locks = ExitStack()  # on the files that the command under way will write
 
 
 def writable(paths: Iterable[Path], suffixes: Sequence[str]) -> list[Path]:
-    """The files to be written, after making sure that they can be: a long run should not end with that error.
+    """Return the files to be written, after making sure that they can be: a long run should not end with that error.
 
     Until the command ends, no other may write them.
     """
@@ -349,7 +353,7 @@ def write(
 
 
 def named_units(text: str | None) -> tuple[str, ...]:
-    """Those of --units, which are checked."""
+    """Return those of --units, which are checked."""
     if text is None:
         return ()
     from linkwork.units import choose_units
@@ -367,7 +371,7 @@ def moved(
     units: Sequence[str] = (),
     robot: Robot | None = None,
 ) -> tuple[list[Trajectory], Unfinished | None]:
-    """The motions of models and result files; of one that ends early what there is, and why it ended."""
+    """Return the motions of models and result files; of one that ends early what there is, and why it ended."""
     from linkwork.driven.kinematics import kinematics
     from linkwork.resultfile import SUFFIXES
     from linkwork.simulation.simulate import simulate
@@ -394,7 +398,7 @@ def moved(
 
 
 def is_driven(model: Model) -> bool:
-    """Whether drivers take all freedoms, so that they move the mechanism, and not the forces."""
+    """Return whether drivers take all freedoms, so that they move the mechanism, and not the forces."""
     from linkwork.start.check import check
 
     return bool(model.drivers) and check(model).dof == 0

@@ -129,7 +129,7 @@ def _plot_beside(
     others: tuple[Sequence[Table], Mapping[str, str]],
     picture: Path,
 ) -> Beside:
-    """Curves over those of tables, and the differences; of all columns, or of these quantities."""
+    """Return curves over those of tables, and the differences; of all columns, or of these quantities."""
     from linkwork.comparison.beside import beside
     from linkwork.view.beside import figure
     from linkwork.view.plot import save
@@ -191,7 +191,7 @@ def view(
 def _live(
     sources: Sequence[str], set_: Sequence[str] | None, t_end: float | None, assemble: bool, robot: Robot
 ) -> Program | None:
-    """The program of the one model, or nothing where it needs Python, which is said."""
+    """Return the program of the one model, or nothing where it needs Python, which is said."""
     from linkwork.resultfile import SUFFIXES
     from linkwork.web.program import program
 

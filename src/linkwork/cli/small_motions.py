@@ -95,7 +95,7 @@ def find_all(mechanism: Model, output: Sequence[Path], json: bool) -> None:
 
 
 def check_apart(file: Path, model: str, force: bool) -> None:
-    """UsageError if the file is the model itself and may not be replaced."""
+    """Raise UsageError if the file is the model itself and may not be replaced."""
     if not force and file.exists() and Path(model).exists() and file.samefile(model):
         message = f"'{file}' is the model itself; with --force its start values are replaced"
         raise UsageError(message, "output-is-model")

@@ -155,7 +155,7 @@ def options_of(
     max_steps: int | None,
     **of_motion: Any,
 ) -> dict[str, Any]:
-    """Options of `kinematics`, or of `simulate`, that are given."""
+    """Return options of `kinematics`, or of `simulate`, that are given."""
     from linkwork.simulation.options import Integrator as By
     from linkwork.simulation.options import Start
 

@@ -112,7 +112,7 @@ class Beside(Printed):
         return spread(np.concatenate(chosen)) if chosen else None
 
     def likely_unit(self, d: Difference) -> str | None:
-        """Another unit in which the table follows the motion, where it does not in ours.
+        """Return another unit in which the table follows the motion, where it does not in ours.
 
         It follows where the differences are smaller than what the quantity itself varies, in the mean of squares, if
         it varies at all on the scale of all that have its unit.
@@ -142,7 +142,7 @@ class Beside(Printed):
 
 
 def _likely_units(motion: Trajectory, d: Difference) -> list[tuple[str, float]]:
-    """Units in which the table follows the motion, where it does not in ours, and how far off it then is."""
+    """Return units in which the table follows the motion, where it does not in ours, and how far off it then is."""
     known = np.isfinite(d.values)
     ours, theirs = d.ours[known], d.theirs[known]
     varies = float(np.std(ours)) if len(ours) else 0.0
@@ -272,7 +272,7 @@ def _assigned(table: str, column: str, columns: Mapping[str, str], used: set[str
 
 
 def _check_unit(motion: Trajectory, table: str, column: str) -> None:
-    """UsageError if a column would be a quantity of the motion but for the unit in its heading, which is none."""
+    """Raise UsageError if a column would be a quantity of the motion but for the unit in its heading, which is none."""
     name, unit = bracketed(column)
     if unit and (quantity := _quantity(motion, name, None)) is not None:
         _refuse_unit(table, column, quantity)
@@ -352,7 +352,7 @@ def _at(t: Array, values: Array, times: Array) -> tuple[Array, float | None]:
 
 
 def pairs(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """COLUMN=QUANTITY texts; a column may be called anything but with an equals sign."""
+    """Read COLUMN=QUANTITY texts; a column may be called anything but with an equals sign."""
     for text in texts:
         name, equals, quantity = text.partition("=")
         if not (name.strip() and equals):

@@ -86,7 +86,9 @@ class Published:
 
 
 def read_published(path: str | Path) -> tuple[Published, ...] | None:
-    """A table of costs, a row for each method: name, formulation, any of COSTS, remark. None if it is another table."""
+    """Return a table of costs, a row for each method: name, formulation, any of COSTS, remark. None if it is
+    another table.
+    """
     if Path(path).is_file() and Path(path).stat().st_size > MAX_BYTES:
         return None  # it is no list of methods
     lines = [line for line in read_text(path).split("\n") if line.strip() and not line.startswith("#")]

@@ -78,7 +78,7 @@ class Mechanism(Analyses):
     unplaced: Model | None = None  # as it was given, where that says where joints start
 
     def system(self, programs: Sequence[Program] = MOTION, metric: Metric = "mass", baumgarte: bool = False) -> System:
-        """These programs compiled in one go, with the values of this mechanism."""
+        """Compile these programs in one go, with the values of this mechanism."""
 
         def build(e: Equations) -> System:
             return compile_system(e.with_baumgarte() if baumgarte else e, programs, metric)
@@ -94,7 +94,7 @@ class Mechanism(Analyses):
         rows: tuple[int, ...] | None = None,
         least: float = 0.0,
     ) -> System:
-        """The same with accelerations by symbolic LU of these rows, else of those independent at the place.
+        """Return the same with accelerations by symbolic LU of these rows, else of those independent at the place.
 
         There its pivots are chosen, none below `least` of the largest entry of its column.
         """
@@ -120,24 +120,26 @@ class Mechanism(Analyses):
         return self.shared.compiled(key, build).with_values(self.equations)
 
     def implicit_pattern(self, form: str) -> list[tuple[int, int]]:
-        """Rows and columns of the entries of the Jacobian of a form for implicit integrators."""
+        """Return rows and columns of the entries of the Jacobian of a form for implicit integrators."""
         return self.shared.compiled(("pattern", form), lambda e: list(implicit_form(e, form).f_y()))
 
     def linearized_pattern(self) -> list[list[tuple[int, int]]]:
-        """Those of the blocks of `linearize`."""
+        """Compile the programs of the blocks of `linearize`."""
         return self.shared.compiled(("pattern", "linearized"), lambda e: [list(block) for block in linearize(e)])
 
     @kept
     def notes(self) -> tuple[Note, ...]:
-        """What is unusual about the model."""
+        """Return what is unusual about the model."""
         return self.unusual.told(self.model)
 
     def place(self) -> Place:
-        """The state that the model states, evaluated without compiling anything."""
+        """Return the state that the model states, evaluated without compiling anything."""
         return Place(self.equations, *self.equations.start())
 
     def changed(self, parameters: Mapping[str, float | str]) -> Mechanism:
-        """The same mechanism with other values of parameters that the model names: {"l": 0.35} or {"l": "35 cm"}."""
+        """Return the same mechanism with other values of parameters that the model names: {"l": 0.35} or {"l": "35
+        cm"}.
+        """
         if not parameters:
             return self
         check_values("parameters", parameters)
@@ -165,7 +167,8 @@ class Mechanism(Analyses):
     def state(
         self, q: Mapping[str, float] | None = None, v: Mapping[str, float] | None = None, t: float = 0.0
     ) -> xarray.Dataset:
-        """M, Psi_q, Q, gamma, a, lam, reactions ... at a state, by name; coordinates not given are those of the start.
+        """Return M, Psi_q, Q, gamma, a, lam, reactions ... at a state, by name; coordinates not given are those of
+        the start.
 
         mechanism.state({"crank.phi": 0.3}).Psi_q.sel(row="A.x", column="crank.phi")
         """
@@ -174,7 +177,7 @@ class Mechanism(Analyses):
         return find_state(self, q, v, t)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Machine code stays in its process; another one finds its own."""
+        """Return machine code stays in its process; another one finds its own."""
         return prepare, (self.unplaced or self.model,)
 
     def __repr__(self) -> str:
@@ -184,7 +187,7 @@ class Mechanism(Analyses):
 
 @checked_call()
 def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = None) -> Mechanism:
-    """The model checked, with equations that all models of its structure share; ModelError with all its faults.
+    """Return the model checked, with equations that all models of its structure share; ModelError with all its faults.
 
     `coordinates` are those of the model unless given; Coordinates("joint", cut=["B"]) cuts loops at these joints.
     Nothing is compiled before an analysis needs it. A Mechanism is returned as it is if its coordinates are these.

@@ -100,7 +100,7 @@ FUNCTIONS = Header._fields[Header._fields.index("derivative") :]
 
 
 def header(p: Pointer) -> Header:
-    """The header of p; all but the first of its numbers are integers."""
+    """Return the header of p; all but the first of its numbers are integers."""
     return Header(
         p[0], integer(p, 1), integer(p, 2), integer(p, 3), integer(p, 4), integer(p, 5), integer(p, 6),
         integer(p, 7), integer(p, 8), integer(p, 9), integer(p, 10), integer(p, 11), integer(p, 12), integer(p, 13),
@@ -155,12 +155,12 @@ class System:
 
     @property
     def regular(self) -> bool:
-        """Whether the linear systems have the inertia that forces meet, not another metric in its place."""
+        """Return whether the linear systems have the inertia that forces meet, not another metric in its place."""
         return self.source.metric == "mass" and self.source.loaded is None
 
     @property
     def pivots(self) -> Sequence[Expr]:
-        """Of the explicit form, which must not vanish."""
+        """The pivots of the explicit form, which must not vanish."""
         return self.source.pivots
 
     @kept
@@ -177,7 +177,7 @@ class System:
 
     @kept
     def held(self) -> slice:
-        """Where in p the values stand that events change."""
+        """Return where in p the values stand that events change."""
         first = HEADER + self.n_q + self.n_v + 2 * self.m
         return slice(first, first + len(self.equations.held))
 
@@ -188,7 +188,7 @@ class System:
 
     @kept
     def jump_targets(self) -> tuple[list[int], list[int]]:
-        """Of the numbers that `jumps` returns, the event to which each belongs, and its place in p or 0."""
+        """Return, for each number that `jumps` returns, the event to which it belongs and its place in p, or 0."""
         places = {x: self.held.start + k for k, x in enumerate(self.equations.held)}
         owners, targets = list[int](), list[int]()
         for k, event in enumerate(self.equations.events):
@@ -202,12 +202,12 @@ class System:
         return owners, targets
 
     def in_lanes(self, name: str, lanes: int) -> NativeFunction:
-        """A function for so many motions at once, see `compile_programs`."""
+        """Return a function for so many motions at once, see `compile_programs`."""
         program = next(x for x in self.programs.values() if name in (x.name, x.head))
         return compile_programs([program], self.in_p, lanes=lanes)[name]
 
     def with_values(self, equations: Equations) -> System:
-        """The same machine code for equations that differ in the values of their parameters only."""
+        """Return the same machine code for equations that differ in the values of their parameters only."""
         return changed(self, equations=equations)
 
     @kept
@@ -215,7 +215,7 @@ class System:
         return np.array([*self.equations.parameters.values()], dtype=float)
 
     def start(self) -> Place:
-        """The state the model states, its equations evaluated by machine code."""
+        """Return the state the model states, its equations evaluated by machine code."""
         x = self.functions["start"](self.values, self.values)
         return self.place(x[: self.n_q], x[self.n_q : self.n_q + self.n_v], stated=x[self.n_q + self.n_v :])
 
@@ -234,7 +234,8 @@ class System:
         eps: float = EPS,
         by_mass: bool = False,
     ) -> Array:
-        """The header, the scales, what events change, and all that depends on other parameters alone, already computed.
+        """Return the header, the scales, what events change, and all that depends on other parameters alone,
+        already computed.
 
         `place` is where the motion starts, `given` are entries of the header: addresses of a formulation outside the
         sequence and of derivative and dynamics with it, the tolerance of its rank decisions, repetitions. `mobility` is
@@ -250,7 +251,7 @@ class System:
     def given(
         self, place: Place, alpha: float = 0.0, beta: float = 0.0, mobility: Array | float = 1.0, eps: float = EPS
     ) -> Array:
-        """What `prepare` makes the rest of p from."""
+        """Return what `prepare` makes the rest of p from."""
         state = *self.equations.parameters.values(), place.t, *place.q.tolist(), *place.v.tolist()
         first = np.array(self.source.pivot_values(state) if self.pivots else [], dtype=float)
         kept = np.isin(np.arange(self.m), place.rows.independent) if "implicit" in self.functions else 1.0
@@ -294,7 +295,7 @@ class System:
         weakness: Array | float = 0.0,
         mobility: Array | float = 1.0,
     ) -> Array:
-        """p of many mechanisms at once, which differ in the values of their parameters; see `p`.
+        """Return p of many mechanisms at once, which differ in the values of their parameters; see `p`.
 
         Of forms without pivots, and with all rows of Psi_q.
         """
@@ -311,14 +312,15 @@ class System:
 
 
 def choose_eps(place: Place) -> float:
-    """eps of a row for a motion from this place, relative as EPS is."""
+    """Return eps of a row for a motion from this place, relative as EPS is."""
     if not place.rows.depend_only_here:
         return EPS
     return max(EPS_FRAGILE, FRAGILE_LOOPS * place.rank.smallest**2 if place.equations.chart.kind == "joint" else 0.0)
 
 
 def repetitions(smallest: float, eps: float = EPS, accuracy: float = EPSILON) -> int:
-    """How often to repeat, beside the first time and the one in the sequence, until eps leaves less than `accuracy`.
+    """Return how often to repeat, beside the first time and the one in the sequence, until eps leaves less than
+    `accuracy`.
 
     `smallest` is the least singular value of Psi_q M^-1/2, scaled. Where its square is not far above eps, what a
     repetition leaves is not foreseen that well, and all digits are asked for.
@@ -328,7 +330,7 @@ def repetitions(smallest: float, eps: float = EPS, accuracy: float = EPSILON) ->
 
 
 def most_repetitions(place: Place) -> int:
-    """How often to repeat at most, if need be, on a motion from this place."""
+    """Return how often to repeat at most, if need be, on a motion from this place."""
     if place.rows.depend_only_here:  # off the constraints such rows are not to be told from others, see EPS_FRAGILE
         return 0
     inertia = (place.mass.diagonal * place.v_scale**2).tolist()
@@ -336,7 +338,7 @@ def most_repetitions(place: Place) -> int:
 
 
 def compile_place(place: Place) -> Place:
-    """The same place, its equations evaluated by machine code: for searches that ask thousands of times."""
+    """Return the same place, its equations evaluated by machine code: for searches that ask thousands of times."""
     if place.code:
         return place
     e = place.equations
@@ -352,7 +354,7 @@ def compile_system(
     explicit: Explicit | None = None,
     loaded: Equations | None = None,
 ) -> System:
-    """Machine code of these programs, all in one go.
+    """Return machine code of these programs, all in one go.
 
     Parameters that events change stand in p themselves, so that the time loop can change them; so do signs of what is
     watched, which hold comparisons on one side where they are not zero.

@@ -70,7 +70,7 @@ class Given(NamedTuple):
 
 
 def correct(at: Given, x: Pointer, k: int) -> tuple[Pointer, float]:
-    """(t, q, v) corrected, residuals behind it; these by what rounding makes of a state of this size and speed."""
+    """Correct (t, q, v); residuals stand behind it, by what rounding makes of a state of this size and speed."""
     about = header(at.p)
     n, m = about.n_q + about.n_v, about.m
     by = scales(at.p, about.n_q, about.n_v, m)
@@ -114,13 +114,13 @@ def bring_onto(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 @kernel
 def project(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
+    """Compute x = (t, q, v, work) -> (q, v, work, |Psi| before, |Psi| after, |Psi_dot| after, status, pivots)."""
     bring_onto(x, p, y, w)
 
 
 @kernel
 def project_varied(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """The same of a state with its variations by parameters behind it, which are brought onto the tangents there."""
+    """Project a state with its variations by parameters behind it; these are brought onto the tangents there."""
     bring_onto(x, p, y, w)
     about = header(p)
     n, n_varied = about.n_q + about.n_v + N_WORK, about.n_carried - N_WORK
@@ -133,7 +133,7 @@ def project_varied(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 @kernel
 def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """The same without correcting anything: there is no |Psi| before."""
+    """Measure as `project` does, without correcting anything: there is no |Psi| before."""
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     gaps, scratch = take(w, 2 * m)
@@ -147,7 +147,7 @@ def measure(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) -> NativeFunction:
-    """`project` or `measure` with the sizes of a system."""
+    """Return `project` or `measure` with the sizes of a system."""
     n_pivots = system.n_v + system.m if system.m and how is not measure else 0
     f, n = system.functions, system.n_q + system.n_v
     inner = max(f[name].work for name in ("constraints", "close", "align", "retract"))
@@ -158,7 +158,7 @@ def of_system(system: System, how: Kernel = project, n_carried: int = N_WORK) ->
 
 
 def project_state(system: System, p: Array, t: float, y: Array) -> Array:
-    """(q, v, work) with the last digits of the constraints brought to rounding."""
+    """Bring the constraints of (q, v, work) to rounding in their last digits."""
     room = of_system(system, n_carried=integer(p, N_CARRIED))
     x, found = np.zeros(room.inputs), np.empty(room.outputs)
     x[0], x[1 : 1 + len(y)] = t, y
@@ -167,5 +167,5 @@ def project_state(system: System, p: Array, t: float, y: Array) -> Array:
 
 
 def project_start(system: System, p: Array, place: Place) -> Array:
-    """(q, v, 0, 0), projected."""
+    """Project (q, v) and return (q, v, 0, 0)."""
     return project_state(system, p, place.t, np.concatenate([place.q, place.v, np.zeros(N_WORK)]))

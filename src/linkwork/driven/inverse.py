@@ -90,7 +90,7 @@ def inverse(
 
 
 def check_actuators(model: Model) -> None:
-    """UsageError of a model without actuators."""
+    """Raise UsageError of a model without actuators."""
     if not model.actuators:
         hint = "write actuators: {m: {joint: O}} into its file, or ask `kinematics` for the driving forces"
         raise UsageError(f"'{model.name}' has no actuators whose forces could be asked for; {hint}", "no-actuators")
@@ -271,7 +271,7 @@ class Acted:
         return Place(self.equations, row[1 : 1 + n], row[1 + n : 1 + n + len(self.equations.v)], float(row[0]))
 
     def system(self, name: str, build: Callable[[Equations], System]) -> System:
-        """Machine code that all mechanisms of this structure share."""
+        """Return machine code that all mechanisms of this structure share."""
         code: System = self.mechanism.shared.compiled((name,), build)
         return code.with_values(code.equations.with_values({**self.equations.parameters, **self.metric}))
 
@@ -289,7 +289,7 @@ class Acted:
         return held
 
     def solve(self, which: Indices, chosen: NDArray[np.bool_], sizes: Array) -> tuple[Array, Array, Array]:
-        """At some instants lam, the forces, those that are not chosen having these sizes, and what none holds."""
+        """Solve for lam, the forces (of given size if not chosen) and what no actuator holds, at some instants."""
         system, p = self.solver
         f, m = system.functions["actuation"], system.m
         x, found, w = self.rows[which], np.empty((len(which), m + 1)), np.empty(f.work)
@@ -338,7 +338,8 @@ class Acted:
         return Shared(lam, tau, is_shared, is_doubtful, is_stuck)
 
     def choose(self, place: Place) -> NDArray[np.bool_] | None:
-        """Which actuators take the freedoms at a place, as many as there are, those that do it best; None if none do.
+        """Return which actuators take the freedoms at a place, as many as there are, those that do it best; None if
+        none do.
 
         V^T B is decomposed with pivoting, on the scales of the mechanism.
         """
@@ -353,7 +354,7 @@ class Acted:
         return np.isin(np.arange(count), qr(taken.share.T, mode="r", pivoting=True)[1][:freedoms])
 
     def choose_first(self) -> NDArray[np.bool_]:
-        """Those that take the freedoms somewhere; ModelError with the freedoms that no actuator moves anywhere."""
+        """Return those that take the freedoms somewhere; raise ModelError with the freedoms that no actuator moves."""
         for k in (0, len(self.t) // 2, len(self.t) - 1):
             if (chosen := self.choose(self.place(k))) is not None:
                 return chosen
@@ -431,7 +432,8 @@ def integrate(t: Array, rates: Array) -> Array:
 
 
 def actuated(model: Model, forces: Trajectory | str | Path) -> Model:
-    """The model without its drivers, moved by the forces that `inverse` found for its actuators, from where they begin.
+    """Return the model without its drivers, moved by the forces that `inverse` found for its actuators, from where
+    they begin.
 
     Between their instants forces follow cubic splines. Simulated, it repeats the motion that the forces belong to.
     """

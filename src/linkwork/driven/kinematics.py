@@ -83,7 +83,7 @@ def kinematics(
     assemble: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """The motion that the drivers of a mechanism prescribe, with driving forces and reactions.
+    """Return the motion that the drivers of a mechanism prescribe, with driving forces and reactions.
 
     Arguments that are None are taken from the model; `parameters` are other values of those that it names. `assemble`
     allows the start position to be far from closed. A run
@@ -105,7 +105,7 @@ def follow_drivers(
     progress: Callable[[float, float], None] | None,
     varied: Chosen = (),
 ) -> Trajectory:
-    """The motion that drivers prescribe, with its derivatives by these parameters."""
+    """Return the motion that drivers prescribe, with its derivatives by these parameters."""
     began, compiling = perf_counter(), cache.seconds()
     check_open(mechanism.equations)
     Integrator(max_steps=max_steps)  # refuses what is no budget
@@ -165,7 +165,7 @@ class Driven(Motion):
 
     @staticmethod
     def begin_at(mechanism: Mechanism, assemble: bool, varied: Chosen = ()) -> Driven:
-        """From where the model states it, closed."""
+        """Begin where the model states the positions, closed."""
         code: System = mechanism.shared.compiled(("driven", *varied), lambda e: compile_driven(e, varied))
         stated = mechanism.place()
         inertia = stated.mass.diagonal / np.where(mechanism.equations.turning, stated.length**2, 1.0)
@@ -181,12 +181,12 @@ class Driven(Motion):
 
     @cached_property
     def stated(self) -> Place:
-        """With the inertia that forces meet."""
+        """The stated position, with the inertia that forces meet."""
         return self.mechanism.place()
 
     @property
     def is_loaded(self) -> bool:
-        """Whether there is anything that reactions could hold."""
+        """Return whether there is anything that reactions could hold."""
         return bool(np.any(self.stated.mass.diagonal > 0.0) or self.mechanism.model.acting)
 
     def problem(self) -> Problem:
@@ -195,7 +195,7 @@ class Driven(Motion):
 
 
 def in_metric(e: Equations) -> Equations:
-    """The equations with W in the place of M, and without forces, which nothing of the motion depends on."""
+    """Return the equations with W in the place of M, and without forces, which nothing of the motion depends on."""
     W = {(k, k): MASS * ARM * ARM if turns else MASS for k, turns in enumerate(e.turning)}
     parameters, hints = {**e.parameters, ARM: 1.0, MASS: 1.0}, replace(e.hints, chain=None)
     return replace(e, M=W, Q=(ZERO,) * len(e.Q), parameters=parameters, hints=hints)
@@ -210,21 +210,21 @@ def compile_driven(e: Equations, varied: Chosen = ()) -> System:
 
 
 def check_events(e: Equations) -> None:
-    """UsageError where events would change what drivers prescribe."""
+    """Raise UsageError where events would change what drivers prescribe."""
     if names := [event.name for event in e.events if event.rows or event.switches_joints]:
         message = f"{quoted(names)} would change velocities or joints, which drivers prescribe where they take all "
         raise UsageError(f"{message}freedoms; leave out such events, or simulate the motion", "driven-events")
 
 
 def check_slips(e: Equations) -> None:
-    """UsageError where positions do not follow from the drivers alone."""
+    """Raise UsageError where positions do not follow from the drivers alone."""
     if names := dict.fromkeys(e.rows[i].element for i in e.slips):
         message = f"{quoted(names)} hold velocities, so that where the drivers lead depends on the way there"
         raise UsageError(f"{message}; simulate the motion, which follows its drivers too", "nonholonomic")
 
 
 def note_masses(motion: Driven) -> Iterator[Note]:
-    """Where nothing has inertia, or some of the bodies have no mass or no moment of inertia."""
+    """Note where nothing has inertia, or some of the bodies have no mass or no moment of inertia."""
     e = motion.system.equations
     if not motion.is_loaded:
         yield Note("no-masses")
@@ -237,7 +237,7 @@ def note_masses(motion: Driven) -> Iterator[Note]:
 
 
 def explain(course: Course, end: End, max_steps: int, conclude: Callable[[str, Reason], Trajectory]) -> NumericalStop:
-    """Why the motion does not go on."""
+    """Return why the motion does not go on."""
     motion, state = course.motion, course.motion.state
     place = motion.place_at(state.t, state.y)
     limit = None if course.stopped or state.tried >= max_steps else find_limit(place)

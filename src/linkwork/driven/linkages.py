@@ -32,7 +32,10 @@ def rates_of(motion: Trajectory, name: str) -> tuple[str, str]:
 
 
 def input_output(motion: Trajectory, given: str, result: str) -> Array:
-    """Rows (input, output, ratio) of two coordinates; ratio = d output/d input, not finite where the input rests."""
+    """Return rows (input, output, ratio) of two coordinates.
+
+    Ratio = d output/d input, not finite where the input rests.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = motion[rates_of(motion, result)[0]] / motion[rates_of(motion, given)[0]]
     return np.column_stack([motion[given], motion[result], ratio])

@@ -74,7 +74,10 @@ def in_si(column: Column, unit: str, name: str) -> Array:
 
 
 def measurable(model: Model) -> dict[str, tuple[Joint, str]]:
-    """What a table can name, as results do: coordinates of bodies, points, freedoms of joints; and what measures it."""
+    """Return what a table can name, as results do: coordinates of bodies, points, freedoms of joints.
+
+    And what measures it.
+    """
     found: dict[str, tuple[Joint, str]] = {}
     measure, origin = MEASURES[model.space], (0.0,) * len(model.gravity)
     for joint in model.joints:

@@ -45,7 +45,7 @@ def plan_simulations(
     stabilization: Any = "projection",
     integrator: Any = "auto",
 ) -> Plan | str:
-    """What simulations with other values of these parameters have in common; or why each goes its own way."""
+    """Return what simulations with other values of these parameters have in common; or why each goes its own way."""
     begin = start if isinstance(start, Start) else Start(start)
     if begin.keep or begin.weights != "mass" or begin.resume is not None:
         return "start"
@@ -75,7 +75,7 @@ def plan_kinematics(
     max_steps: int = MOST_STEPS,
     assemble: bool = False,
 ) -> Plan | str:
-    """The same of motions that drivers prescribe."""
+    """Return the same of motions that drivers prescribe."""
     settings = mechanism.model.simulation.changed(t_end, step)
     if reason := why_alone(mechanism, names, PREDICTED):
         return reason
@@ -102,12 +102,12 @@ def plan_kinematics(
 
 
 def compile_driven_start(e: Equations) -> System:
-    """Equations in which driven motions are closed, in their metric."""
+    """Return equations in which driven motions are closed, in their metric."""
     return compile_system(in_metric(e), BASIC, loaded=e)
 
 
 def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:
-    """Why motions have to be simulated one by one; nothing if they need not."""
+    """Return why motions have to be simulated one by one; nothing if they need not."""
     model, e = mechanism.model, mechanism.equations
     if how.formulation != "augmented" or how.implicit or how.has_fixed_steps:
         return "method"
@@ -135,7 +135,7 @@ class Soundness:
         self.is_simple = not any(self.depends())
 
     def depends(self) -> Iterator[bool]:
-        """Of what faults of joints, forces and drivers ask for, whether it depends on the parameters."""
+        """Yield for each check of joints, forces and drivers whether it depends on the parameters."""
         part, varied = self.part, {*map(symbol, self.names)}
         if part.events or part.signals or part.stated is not None:
             yield True
@@ -148,7 +148,7 @@ class Soundness:
         yield any(not varied.isdisjoint(ordered([x])) for x in (*numbers.asked, *laws))
 
     def refuses(self, values: Array) -> NDArray[np.bool_]:
-        """Of each row of values of these parameters, whether the model is not sound with them."""
+        """Return, for each row of values of these parameters, whether the model is unsound with them."""
         if not self.is_simple:
             return np.array([self.refuses_one(row) for row in values.tolist()], dtype=bool)
         known: dict[Expr, Any] = {symbol(name): x for name, x in self.mechanism.model.parameters.items()}

@@ -251,7 +251,7 @@ Body: TypeAlias = Ground | PlanarBody | SpatialBody
 
 
 def accelerations_of(body: Body) -> list[str]:
-    """Accelerations of a body and its points, as results name them: crank.ax, crank.alpha, crank.A.ax."""
+    """Return accelerations of a body and its points, as results name them: crank.ax, crank.alpha, crank.A.ax."""
     if isinstance(body, Ground):
         return []
     axes = "xy" if isinstance(body, PlanarBody) else "xyz"
@@ -260,7 +260,7 @@ def accelerations_of(body: Body) -> list[str]:
 
 
 def measures_of(body: Body) -> Iterator[tuple[Expr, str]]:
-    """Coordinates and velocities of a body and its points, as formulas name them, with their units."""
+    """Yield coordinates and velocities of a body and its points, as formulas name them, with their units."""
     if isinstance(body, Ground):
         return
     yield from ((symbol(c.name), c.unit) for c in body.coordinates)

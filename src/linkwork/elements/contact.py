@@ -74,7 +74,7 @@ class Compliance:
         yield from find_beyond(self, limits, numbers)
 
     def push(self, gap: Expr, approach: Expr, slowness: Expr) -> Push:
-        """`approach` is delta_dot, `slowness` 1/v_0."""
+        """Return the force; `approach` is delta_dot, `slowness` 1/v_0."""
         touching, given = less(gap, ZERO), in_law(self, MODELS[self.model])
         delta = select(touching, -gap, ZERO)
         if "damping" in given:
@@ -93,13 +93,13 @@ class Compliance:
 
     @property
     def loses(self) -> bool:
-        """Whether the force depends on v_0."""
+        """Return whether the force depends on v_0."""
         return "restitution" in MODELS[self.model] and self.restitution is not None
 
     def begin_and_end(
         self, name: str, gap: Expr, approach: Expr, slowness: Expr, acted_on: list[tuple[Body, Frame, Vector]]
     ) -> list[Watch]:
-        """Events of a contact; it acts on bodies with a generalized force that is given for F = 1."""
+        """Return events of a contact; it acts on bodies with a generalized force that is given for F = 1."""
         holds: dict[Expr, Expr] = {}
         if self.loses:
             n = in_law(self, MODELS[self.model])["exponent"]

@@ -15,7 +15,7 @@ INTERPOLATIONS = ("linear", "spline")
 
 
 def cubic_pieces(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Coefficients of the not-a-knot cubic spline, the constant first; none if a slope is not finite."""
+    """Return coefficients of the not-a-knot cubic spline, the constant first; none if a slope is not finite."""
     from scipy.interpolate import CubicSpline
 
     with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ class Curve:
         return constant(float(evaluate([found], {})[0])) if u.is_constant else found
 
     def over_time(self) -> Expr:
-        """At the time of a run, whose steps end at all places: of any number of rows it takes a search among them."""
+        """Return the value at the time of a run, whose steps end at all places: any number of rows takes one search."""
         slopes = (np.diff(self.y) / np.diff(self.x)).tolist()
         lines = ((y, slope, 0.0, 0.0) for y, slope in zip(self.y, slopes, strict=False))
         span, (first, *_, last) = self.x[-1] - self.x[0], self.y
@@ -75,7 +75,7 @@ class Curve:
         return spline(symbol("t"), (self.x[0] - span, *self.x, self.x[-1] + span), pieces)
 
     def cubic(self, u: Expr) -> Expr:
-        """At the ends themselves its slope is that within, so that a motion may begin and end there."""
+        """Return a cubic whose slope at the ends is that within, so that a motion may begin and end there."""
         low, high = self.x[0], self.x[-1]
         return spline(select(less(u, low), low, select(less(high, u), high, u)), self.x, self.pieces)
 

@@ -78,7 +78,7 @@ class Watch(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether it does more than to set parameters."""
+        """Return whether it does more than to set parameters."""
         return bool(self.rows or self.joints or self.resets)
 
     def moved(self, by: Mapping[Expr, Expr]) -> Watch:

@@ -31,7 +31,7 @@ class Numbers(Protocol):
 
 
 def find_beyond(element: Any, limits: Mapping[str, tuple[float, float]], numbers: Numbers) -> Faults:
-    """Fields that are given and not within these limits; from TINY on is above zero."""
+    """Yield fields that are given and not within these limits; from TINY on is above zero."""
     for name, (low, high) in limits.items():
         given = getattr(element, name)
         if given is not None and not low <= (number := numbers.value(given)) <= high:

@@ -72,7 +72,7 @@ class SpringDamper(Spring, PointPairForce):
     kind: ClassVar[Kind] = "length"
 
     def direction(self, i: Frame, j: Frame) -> tuple[Vector, Expr]:
-        """Unit vector from i to j, and the length."""
+        """Return unit vector from i to j, and the length."""
         d = self.d(i, j)
         length = norm(d)
         return d / maximum(length, SHORTEST), length
@@ -217,7 +217,7 @@ class Bushing(PointPairForce):
     supplied = nothing
 
     def faults(self, numbers: Numbers) -> Faults:
-        """Stiffness and damping are symmetric and have no negative eigenvalue."""
+        """Yield stiffness and damping are symmetric and have no negative eigenvalue."""
         for name in ("stiffness", "damping"):
             matrix = np.array([[numbers.value(x) for x in row] for row in getattr(self, name)])
             if matrix.shape != (6, 6):

@@ -23,7 +23,9 @@ class Freedom(NamedTuple):
 
 
 def carried(joint: Any, name: str) -> Expr:
-    """An angle of a joint in space as it is carried along with the coordinates: it says how many turns there were."""
+    """Return an angle of a joint in space as it is carried along with the coordinates: it says how many turns there
+    were.
+    """
     return symbol(f"{joint.name}.{name} carried")
 
 

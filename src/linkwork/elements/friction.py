@@ -187,7 +187,7 @@ class StickSlip(JointForce):
 
     @property
     def place(self) -> Expr:
-        """Of the freedom on the belt, where it sticks."""
+        """The place on the belt where the freedom sticks."""
         return symbol(f"{self.name}.place'")
 
     @property

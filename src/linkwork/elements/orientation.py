@@ -19,14 +19,14 @@ def turn_about(axis: Components, angle: Scalar) -> Parameters:
 
 
 def product(a: Sequence[Expr], b: Sequence[Expr]) -> Parameters:
-    """First a, then b about the axes that a has turned."""
+    """Return the rotation a followed by b about the axes that a has turned."""
     a0, b0, a3, b3 = a[0], b[0], Vector(a[1:]), Vector(b[1:])
     x, y, z = a0 * b3 + b0 * a3 + a3.cross(b3)
     return a0 * b0 - a3.dot(b3), x, y, z
 
 
 def turn_in_sequence(axes: str, angles: Components) -> Parameters:
-    """Turns about axes of the body one after the other: zxz are Euler's angles, xyz those of Cardan."""
+    """Return turns about axes of the body one after the other: zxz are Euler's angles, xyz those of Cardan."""
     e: Parameters = (ONE, ZERO, ZERO, ZERO)
     for axis, angle in zip(axes, angles, strict=True):
         e = product(e, turn_about(AXES[axis], angle))

@@ -88,7 +88,7 @@ class PointPair(Joint):
         return j.point(self.s_j) - i.point(self.s_i)
 
     def start_distance(self) -> Expr:
-        """Between the two points where the bodies start."""
+        """Return the distance of the two points where the bodies start."""
         return norm(self.d(*self.starts()))
 
 
@@ -124,7 +124,7 @@ class AxisPair(PointPair):
         return i.direction(unit(self.axis))
 
     def faults(self, numbers: Numbers) -> Faults:
-        """Axes have a length, and two that span a plane are not parallel."""
+        """Yield axes have a length, and two that span a plane are not parallel."""
         yield from super().faults(numbers)
         given = {
             name: np.array([numbers.value(x) for x in axis])

@@ -111,7 +111,10 @@ def turn_fixed(R: Rows) -> SpatialTurn:
 
 
 def _between(i: Triad, j: Triad, middle: Sequence[tuple[int, float]] = ((0, 1.0), (1, 1.0), (2, 1.0))) -> Rows:
-    """T_i K T_j^T of triads in two bodies; column k of K is `sign` times the unit vector number n, of (n, sign)."""
+    """Return T_i K T_j^T of triads in two bodies.
+
+    Column k of K is `sign` times the unit vector number n, of (n, sign).
+    """
     x, y, z = (
         Vector(sum((sign * i[n][a] * j[k][b] for k, (n, sign) in enumerate(middle)), ZERO) for b in range(3))
         for a in range(3)

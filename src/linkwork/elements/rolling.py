@@ -72,7 +72,9 @@ class TouchingPair(AxialPair, ABC):
         return j.r + self.reach(i, j)
 
     def tangents(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Vector, ...]:
-        """The directions in the plane, in the order of `slips`, in which it does not slip: x_i and y_i of the joint."""
+        """Return the directions in the plane, in the order of `slips`, in which it does not slip: x_i and y_i of
+        the joint.
+        """
         return self.triad_i(i)[:2]
 
     def Psi(self, t: Expr, i: SpatialFrame, j: SpatialFrame) -> Vector:

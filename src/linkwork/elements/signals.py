@@ -35,7 +35,7 @@ class InputSignal:
 
     @property
     def follows(self) -> bool:
-        """Whether its formula holds at all times."""
+        """Return whether its formula holds at all times."""
         return self.formula is not None and self.every is None
 
 

@@ -54,7 +54,7 @@ def bend(i: Triad, z_j: Vector) -> dict[str, Expr]:
 
 
 def wrapped(x: Expr) -> Expr:
-    """x less whole turns: an angle from which another is taken is smooth wherever the two are less than pi apart."""
+    """Wrap x by whole turns: an angle from which another is taken is smooth where the two are less than pi apart."""
     (c, s), rest = _direction(x)
     if rest is not ZERO:
         c, s = c * cos(rest) - s * sin(rest), s * cos(rest) + c * sin(rest)
@@ -167,7 +167,7 @@ class SpatialAxisPair(AxialPair):
         return self.zero_j
 
     def x_at_start(self) -> Vector:
-        """x_i turned the shortest way from z_i to z_j as the bodies start; as it is where z_j = -z_i shows no way."""
+        """Turn x_i the shortest way from z_i to z_j as the bodies start; keep it where z_j = -z_i shows no way."""
         i, j = self.starts()
         x, _, z = self.triad_i(i)
         if self.axis_j is None:
@@ -465,12 +465,16 @@ class ConstantVelocity(SpatialAxisPair):
         return Vector((*self.d(i, j), 0.5 * (x_i.dot(y_j) - y_i.dot(x_j))))
 
     def reversal(self, i: SpatialFrame, j: SpatialFrame) -> tuple[Expr, ...]:
-        """(1 + z_i . z_j - x_i . x_j - y_i . y_j) / 2 = 2 e_3^2 of the turn from i to j: no twist, and no half turn."""
+        """Return (1 + z_i . z_j - x_i . x_j - y_i . y_j) / 2 = 2 e_3^2 of the turn from i to j: no twist, and no
+        half turn.
+        """
         (x_i, y_i, z_i), (x_j, y_j, z_j) = self.triad_i(i), self.triad_j(j)
         return (0.5 * (1.0 + z_i.dot(z_j) - x_i.dot(x_j) - y_i.dot(y_j)),)
 
     def half_bend(self, i: SpatialFrame, j: SpatialFrame) -> Expr:
-        """cos(bend/2), e_0 of the turn from i to j: it changes its sign where the shafts fold, and Psi_q vanishes."""
+        """Return cos(bend/2), e_0 of the turn from i to j: it changes its sign where the shafts fold, and Psi_q
+        vanishes.
+        """
         turns = []
         for frame, triad in ((i, self.triad_i(SPATIAL_GROUND)), (j, self.triad_j(SPATIAL_GROUND))):
             own = of_matrix([Vector(axis[n] for axis in triad) for n in range(3)])

@@ -40,7 +40,7 @@ class Inertia(NamedTuple):
     f: list[Expr]
 
     def reduced(self, n: int) -> tuple[Matrix, list[Expr]]:
-        """W^T G W, and W^T (f - G rise), of n velocities v."""
+        """Return W^T G W, and W^T (f - G rise), of n velocities v."""
         rest = list(self.f)
         M: Matrix = {}
         for (i, j), entry in self.G.items():
@@ -53,13 +53,13 @@ class Inertia(NamedTuple):
 
 
 def find_angles(places: Sequence[Expr], q: Sequence[Expr]) -> list[Expr]:
-    """The angles of q whose cosines or sines are in the places."""
+    """Return the angles of q whose cosines or sines are in the places."""
     turned = dict.fromkeys(node.args[0] for node in ordered(places) if node.op in ("cos", "sin"))
     return [psi for psi in turned if not {*q}.isdisjoint(ordered([psi]))]
 
 
 def take_apart(places: Sequence[Expr], angles: Sequence[Expr]) -> tuple[list[Expr], list[dict[int, Arm]]] | None:
-    """r_0, and of each place its arms by the number of their angle; nothing if there are products of turns."""
+    """Return r_0, and of each place its arms by the number of their angle; nothing if there are products of turns."""
     nodes = [f(psi) for psi in angles for f in (cos, sin)]
     slopes = jacobian(places, nodes)
     if not {*nodes}.isdisjoint(ordered(slopes.values())):
@@ -71,7 +71,7 @@ def take_apart(places: Sequence[Expr], angles: Sequence[Expr]) -> tuple[list[Exp
 
 
 def gather_arms(places: Sequence[Expr], angles: Sequence[Expr]) -> list[Expr]:
-    """The places with one arm for each angle, where they are sums of arms."""
+    """Return the places with one arm for each angle, where they are sums of arms."""
     apart = take_apart(places, angles)
     if apart is None:
         return list(places)
@@ -82,7 +82,7 @@ def gather_arms(places: Sequence[Expr], angles: Sequence[Expr]) -> list[Expr]:
 
 
 def combine(terms: Mapping[tuple[int, int], Expr], rows: Sequence[Row], i: int) -> Row:
-    """Row i of a matrix, times the matrix of these rows."""
+    """Return row i of a matrix, times the matrix of these rows."""
     found: Row = {}
     for (line, j), factor in terms.items():
         if line == i:
@@ -94,7 +94,7 @@ def combine(terms: Mapping[tuple[int, int], Expr], rows: Sequence[Row], i: int) 
 def find_inertia(
     e: Equations, V: Sequence[Row], b: Sequence[Expr], known: Mapping[Expr, Expr], theta_d: Sequence[Expr]
 ) -> Inertia:
-    """Of planar bodies whose joint coordinates in e have the rates theta_d = V v, and theta_dd = V a + b."""
+    """Derive the inertia of planar bodies whose joint coordinates in e have theta_d = V v and theta_dd = V a + b."""
     assert e.chart.body is not None
     body = e.chart.body
     places, speeds, rises = ([x.expression for x in e.outputs[kind].values()] for kind in body.chart.state)
@@ -150,7 +150,7 @@ def find_inertia(
 
 
 def _turning_arms(place: Sequence[Expr], angles: Sequence[Expr], q: Sequence[Expr]) -> Arms | None:
-    """Those of a place that is a sum of arms of constant length, or nothing."""
+    """Return those of a place that is a sum of arms of constant length, or nothing."""
     apart = take_apart(place, angles)
     if apart is None:
         return None

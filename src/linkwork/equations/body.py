@@ -56,7 +56,7 @@ class Bodies(NamedTuple):
     equations: Equations
 
     def outputs(self, pushed: Pushed) -> dict[str, dict[str, Output]]:
-        """Points, freedoms of joints, reactions, driving forces, and what forces and drivers measure."""
+        """Return points, freedoms of joints, reactions, driving forces, and what forces and drivers measure."""
         e, (fixed, *bodies) = self.equations, self.parts.bodies
         motion = {**e.motion, **dict(zip(e.v, e.a, strict=True))}
         points: dict[str, Output] = {}
@@ -79,7 +79,7 @@ class Bodies(NamedTuple):
         return found | self._signals(found)
 
     def _signals(self, outputs: Mapping[str, Mapping[str, Output]]) -> dict[str, dict[str, Output]]:
-        """Inputs, outputs and states with their rates, of the kinds that there are."""
+        """Return inputs, outputs and states with their rates, of the kinds that there are."""
         parts, known, found = self.parts, self._name_results(outputs), dict[str, dict[str, Output]]()
         formulas = [output_symbol(x.name) for x in parts.outputs]
         known |= zip(formulas, substitute([self.named[x] for x in formulas], known), strict=True)
@@ -102,7 +102,7 @@ class Bodies(NamedTuple):
         return found
 
     def _name_results(self, outputs: Mapping[str, Mapping[str, Output]]) -> dict[Expr, Expr]:
-        """What formulas of events and signals may name."""
+        """Return what formulas of events and signals may name."""
         e, named = self.equations, dict(self.named)
         named |= {symbol(c.acceleration): a for c, a in zip(e.velocities, e.a, strict=True)}
         named |= {symbol(name): x.expression for name, x in outputs["points"].items() if x.unit == "m/s^2"}
@@ -115,7 +115,7 @@ class Bodies(NamedTuple):
         return named
 
     def _freedoms(self) -> dict[str, Output]:
-        """What can be measured of joints, and its rates: O.angle and O.angle_d."""
+        """Return what can be measured of joints, and its rates: O.angle and O.angle_d."""
         found: dict[str, Output] = {}
         for joint in self.parts.joints:
             at = [self.frames[b.name] for b in joint.bodies]
@@ -128,7 +128,7 @@ class Bodies(NamedTuple):
         return found
 
     def _loads(self, numbers: Iterable[int]) -> dict[str, Output]:
-        """What forces and drivers measure, and the power of each; `numbers` are the rows of the drivers."""
+        """Return what forces and drivers measure, and the power of each; `numbers` are the rows of the drivers."""
         e, found = self.equations, dict[str, Output]()
         for force in self.parts.forces:
             at = [self.frames[b.name] for b in force.bodies]
@@ -145,19 +145,19 @@ class Bodies(NamedTuple):
         return found
 
     def watched(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Watch, ...]:
-        """The events of the model and those of its forces."""
+        """Return the events of the model and those of its forces."""
         named = self._name_results(outputs)
         return (*(watch_for(event, named, self.equations) for event in self.parts.events), *self.of_forces)
 
     def sampled(self, outputs: Mapping[str, Mapping[str, Output]]) -> tuple[Clock, ...]:
-        """The inputs whose formulas are evaluated at times of their own."""
+        """Return the inputs whose formulas are evaluated at times of their own."""
         signals = [x for x in self.parts.inputs if x.every is not None and x.formula is not None]
         values = substitute([x.formula for x in signals], self._name_results(outputs))
         return tuple(Clock(as_expr(x.every), {symbol(x.name): value}) for x, value in zip(signals, values, strict=True))
 
 
 def body_equations(model: Model) -> Equations:
-    """M a + Psi_q^T lam = Q with q = (x, y, phi) of every planar body, or (r, e) of every spatial one."""
+    """Derive M a + Psi_q^T lam = Q with q = (x, y, phi) of every planar body, or (r, e) of every spatial one."""
     made = derive_bodies(model)
     e = made.equations
     rows_of = {joint.name: rows for joint, rows in zip(made.parts.joints, made.rows, strict=False)}
@@ -170,7 +170,10 @@ def body_equations(model: Model) -> Equations:
 
 
 def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
-    """The equations of the bodies; with the rotation matrices of spatial ones as symbols of their own, if asked for."""
+    """Return the equations of the bodies.
+
+    With the rotation matrices of spatial ones as symbols of their own, if asked for.
+    """
     parts = Symbols(model)
     (_, *bodies), joints, drivers = parts.bodies, parts.joints, parts.drivers
     q_of = {b.name: [symbol(c.name) for c in b.coordinates] for b in bodies}
@@ -266,7 +269,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
 def _constraints(
     elements: Iterable[Any], frames: Mapping[str, Any], held: Container[Expr]
 ) -> tuple[list[Row], list[range], list[Expr], dict[int, Expr]]:
-    """Rows of joints and drivers, which of them are whose, Psi, and the rows of velocities among them."""
+    """Return rows of joints and drivers, which of them are whose, Psi, and the rows of velocities among them."""
     rows, rows_of, Psi, slips = list[Row](), list[range](), list[Expr](), dict[int, Expr]()
     for element in elements:
         parts_of = {**element.rows, **element.slips}
@@ -286,7 +289,7 @@ def _constraints(
 def _inertia(
     bodies: Iterable[Any], frames: Mapping[str, Any], columns: Mapping[str, range], v: Sequence[Expr], gravity: Vector
 ) -> tuple[dict[tuple[int, int], Expr], list[Expr], Expr, Expr]:
-    """M, gyroscopic forces and weights, kinetic energy and potential."""
+    """Return M, gyroscopic forces and weights, kinetic energy and potential."""
     M, Q = dict[tuple[int, int], Expr](), [ZERO] * len(v)
     kinetic = potential = ZERO
     for b in bodies:
@@ -303,7 +306,7 @@ def _inertia(
 def _angles(
     parts: Symbols, frames: Mapping[str, Any], used: Collection[Expr]
 ) -> tuple[list[Counted], dict[Expr, Expr]]:
-    """Of the joints in space, those whose turns matter: forces or formulas name what is carried of them; and others."""
+    """Choose joints in space whose turns are counted: those whose angle a force or formula names; and the others."""
     measuring = [x.formula for x in (*parts.outputs, *parts.inputs) if x.formula is not None]
     measuring += [x.rate for x in parts.states]
     asked = {*ordered([*(event.when for event in parts.events), *measuring])}
@@ -324,13 +327,13 @@ def _angles(
 
 
 def with_matrix(frame: SpatialFrame, name: str) -> TurnedFrame:
-    """The frame with symbols in the place of its rotation matrix."""
+    """Return the frame with symbols in the place of its rotation matrix."""
     x, y, z = (Vector(symbol(f"{name} A{i}{j}") for j in range(3)) for i in range(3))
     return TurnedFrame(frame.r, frame.e, frame.r_dot, frame.omega, frame.c, (x, y, z))
 
 
 def watch_for(event: Event, named: Mapping[Expr, Expr], e: Equations) -> Watch:
-    """An event of a model with all its names replaced."""
+    """Replace all names in an event of a model."""
     names, values = [symbol(name) for name in event.velocities], [as_expr(x) for x in event.velocities.values()]
     when, *rest = substitute([event.when, *names, *values], named)
     rows, targets = rest[: len(names)], rest[len(names) :]
@@ -375,7 +378,7 @@ def _add(Q: list[Expr], columns: range, generalized: Any) -> None:
 
 
 def _named_points(bodies: list[Any], frames: dict[str, Any]) -> dict[Expr, Expr]:
-    """What force laws may name besides coordinates: body.point.x and .vx, and so on."""
+    """Return what force laws may name besides coordinates: body.point.x and .vx, and so on."""
     named = {}
     for b in bodies:
         for name, s in b.points.items():

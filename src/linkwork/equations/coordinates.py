@@ -30,12 +30,12 @@ class Coordinates:
 
 
 def derive(name: str, model: Model) -> Equations:
-    """By the function NAME_equations of the file NAME, imported when it is first asked for: a run needs one of them."""
+    """Derive equations by NAME_equations of the file NAME, imported when it is first asked for: a run needs one."""
     return cast(Equations, getattr(import_module(f"linkwork.equations.{name}"), f"{name}_equations")(model))
 
 
 def quickest_equations(model: Model) -> Equations:
-    """In body or joint coordinates, whichever take fewer operations for the accelerations at a state."""
+    """Derive equations in body or joint coordinates, whichever take fewer operations for the accelerations."""
     return min((derive("body", model), derive("joint", model)), key=count_operations)
 
 
@@ -49,7 +49,7 @@ COORDINATES: dict[str, Callable[[Model], Equations]] = {
 
 
 def equations_of(model: Model) -> Equations:
-    """The equations in the coordinates that the model asks for; those that it states itself are in its own."""
+    """Return the equations in the coordinates that the model asks for; those that it states itself are in its own."""
     if model.stated:
         return derive("stated", model)
     e = COORDINATES[model.simulation.coordinates](model)

@@ -68,7 +68,7 @@ class Output(NamedTuple):
 
     @property
     def shown(self) -> Expr:
-        """In its unit; all else is in SI."""
+        """The value in its unit; all else is in SI."""
         return self.expression if self.factor == 1.0 else self.expression / self.factor
 
 
@@ -76,12 +76,12 @@ DEAD = 1e-4  # the square of the sine between two links: nearer to a line they a
 
 
 def change_of(v: Expr) -> Expr:
-    """The symbol of a small change of the kind v dt."""
+    """Return the symbol of a small change of the kind v dt."""
     return symbol(f"d {v.value}")
 
 
 def other_of(q: Expr) -> Expr:
-    """The symbol of a coordinate at another position, then."""
+    """Return the symbol of a coordinate at another position, then."""
     return symbol(f"{q.value} then")
 
 
@@ -104,7 +104,7 @@ class Clock(NamedTuple):
     holds: Mapping[Expr, Expr]
 
     def moved(self, by: Mapping[Expr, Expr]) -> Clock:
-        """The same in other coordinates."""
+        """Return the same in other coordinates."""
         return self._replace(holds=substitute_in(self.holds, by))
 
 
@@ -125,7 +125,7 @@ class Counted(NamedTuple):
         return near(self.angle, self.carried)
 
     def moved(self, q: Mapping[Expr, Expr], v: Mapping[Expr, Expr]) -> Expr:
-        """What is carried where q has become this by a small change, of the kind v dt."""
+        """Return what is carried where q has become this by a small change, of the kind v dt."""
         (angle,), (change,) = substitute([self.angle], q), substitute([self.rate], v)
         return near(angle, self.carried + change)
 
@@ -170,7 +170,7 @@ class Chart:
 
     @property
     def of_all_joints(self) -> bool:
-        """Whether q are the coordinates of all joints of a tree."""
+        """Return whether q are the coordinates of all joints of a tree."""
         return bool(self.carriers) and self.tree is None
 
 
@@ -240,7 +240,7 @@ class Equations:
 
     @derived
     def columns(self) -> dict[str, Columns]:
-        """Labels, names and units of q, v, a, lam and the outputs, as results have them."""
+        """Return labels, names and units of q, v, a, lam and the outputs, as results have them."""
         names, units = self.v_names, tuple(c.unit for c in self.velocities)
         rows = tuple(str(row) for row in self.rows)
         state = (
@@ -263,7 +263,7 @@ class Equations:
 
     @derived
     def turning_outputs(self) -> dict[str, list[int]]:
-        """By kind, the places of outputs that show no whole turns."""
+        """Return, by kind, the places of outputs that show no whole turns."""
         found = {kind: [k for k, x in enumerate(own.values()) if x.turns] for kind, own in self.outputs.items()}
         return {kind: places for kind, places in found.items() if places}
 
@@ -275,34 +275,34 @@ class Equations:
 
     @derived
     def arms(self) -> NDArray[np.bool_]:
-        """Which entries of Psi_q are arms at which a turn moves a joint."""
+        """Return which entries of Psi_q are arms at which a turn moves a joint."""
         i, j = self.pattern
         return self.lengths[len(self.q) + len(self.v) :][i] & self.turning[j]
 
     @derived
     def turning(self) -> NDArray[np.bool_]:
-        """Which of the velocities turn, rates of Euler parameters among them; the others shift."""
+        """Return which of the velocities turn, rates of Euler parameters among them; the others shift."""
         return np.array([c.kind != "length" for c in self.velocities], dtype=bool)
 
     @property
     def is_constrained(self) -> bool:
-        """Whether q and v can be off the constraints, or Euler parameters off their length."""
+        """Return whether q and v can be off the constraints, or Euler parameters off their length."""
         turned = self.coordinates[: len(self.q) - self.n_states]
         return bool(self.Psi) or any(c.kind == "number" for c in turned)
 
     @derived
     def motion(self) -> dict[Expr, Expr]:
-        """The direction in which time carries (t, q) at velocity v."""
+        """Return the direction in which time carries (t, q) at velocity v."""
         return {TIME: ONE, **dict(zip(self.q, self.qd, strict=True)), **self.hints.carried}
 
     @derived
     def reversals(self) -> tuple[Expr, ...]:
-        """Of all joints whose axes have a sense, one behind the other."""
+        """Return the reversals of all joints whose axes have a sense, one behind the other."""
         return tuple(x for own in self.reversal.values() for x in own)
 
     @derived
     def reversal_q(self) -> dict[tuple[int, int], Expr]:
-        """The Jacobian of `reversals` with respect to v."""
+        """Return the Jacobian of `reversals` with respect to v."""
         return jacobian(directional(self.reversals, self.motion), self.v)
 
     @derived
@@ -311,7 +311,7 @@ class Equations:
 
     @property
     def of_positions(self) -> Equations:
-        """With the rows of Psi alone, which positions have to satisfy."""
+        """The equations with the rows of Psi alone, which positions have to satisfy."""
         return self._of_positions.with_values(self.parameters) if self.slips else self
 
     @derived
@@ -319,30 +319,30 @@ class Equations:
         return self.with_rows([i for i in range(len(self.rows)) if i not in self.slips])
 
     def with_rows(self, chosen: Sequence[int]) -> Equations:
-        """With some of their constraints."""
+        """Return the equations with some of their constraints."""
         slips = {k: self.slips[i] for k, i in enumerate(chosen) if i in self.slips}
         rows, Psi = tuple(self.rows[i] for i in chosen), tuple(self.Psi[i] for i in chosen)
         return replace(self, rows=rows, Psi=Psi, slips=slips)
 
     @derived
     def Psi_q(self) -> dict[tuple[int, int], Expr]:
-        """d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
+        """Return d Psi_dot / d v: the Jacobian with respect to v, which is Psi_q N for general coordinates."""
         return jacobian(self.Psi_dot, self.v, self.hints.gradients)
 
     @derived
     def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows and columns of the entries of Psi_q."""
+        """Return rows and columns of the entries of Psi_q."""
         i, j = np.array(list(self.Psi_q), dtype=np.intp).reshape(-1, 2).T
         return i, j
 
     @derived
     def is_diagonal(self) -> bool:
-        """Whether M is."""
+        """Return whether M is."""
         return self.hints.chain is None and all(i == j for i, j in self.M)
 
     @derived
     def diagonal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of the entries of M those on its diagonal, and their rows."""
+        """Return which entries of M are on its diagonal, and their rows."""
         found = [(k, i) for k, (i, j) in enumerate(self.M) if i == j]
         entries, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
         return entries, rows
@@ -355,7 +355,7 @@ class Equations:
 
     @derived
     def gamma(self) -> list[Expr]:
-        """-Psi_ddot at a = 0; with stabilization -2 alpha Psi_dot - beta^2 Psi is added [baumgarte1972]."""
+        """Return -Psi_ddot at a = 0, with -2 alpha Psi_dot - beta^2 Psi added for stabilization [baumgarte1972]."""
         gamma = [-rate for rate in directional(self.Psi_dot, self.motion)]
         if self.baumgarte:
             pull = zip(gamma, self.Psi_dot, self.Psi, strict=True)
@@ -364,7 +364,7 @@ class Equations:
 
     @property
     def rates(self) -> tuple[Expr, ...]:
-        """Of the states of first order."""
+        """The rates of the states of first order."""
         return self.qd[len(self.qd) - self.n_states :]
 
     @property
@@ -374,12 +374,15 @@ class Equations:
 
     @property
     def _laws(self) -> list[Expr]:
-        """Of forces, states and constraints."""
+        """Laws of forces, states and constraints."""
         return [*self._acting, *self.Psi, *self.slips.values()]
 
     @derived
     def _switching(self) -> tuple[list[Expr], list[Expr]]:
-        """Functions of time alone, and of the state too, at whose zeros something switches; joints do not switch."""
+        """Return functions of time alone, and of the state too, at whose zeros something switches.
+
+        Joints do not switch.
+        """
         nodes, acting = ordered(self._laws), set(ordered(self._acting))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
         found = [(x, g) for x in nodes if (g := switch(x)) is not None and not (_is_guard(x) or x in self.hints.steady)]
@@ -394,7 +397,7 @@ class Equations:
 
     @derived
     def narrow(self) -> list[Expr]:
-        """Quantities of forces, and of drivers by their time, that may vary within much less than a step."""
+        """Return quantities of forces, and of drivers by their time, that may vary within much less than a step."""
         if self.hints.narrow is not None:
             return [*self.hints.narrow]
         nodes, acting = ordered(self._laws), set(ordered(self._acting))
@@ -407,7 +410,7 @@ class Equations:
         return self._switching[0]
 
     def switching_times(self, t_end: float) -> list[float]:
-        """Times before t_end that are known beforehand: zeros of functions of time alone, knots of tables.
+        """Return times before t_end that are known beforehand: zeros of functions of time alone, knots of tables.
 
         What rounding puts next to the start is at it, so that no step goes there.
         """
@@ -417,7 +420,7 @@ class Equations:
 
     @derived
     def knots(self) -> set[float]:
-        """Of tables of time."""
+        """Return the knots of tables of time."""
         nodes = ordered(self._laws)
         return {t for node in nodes if node.op == "spline" and node.args[0] is TIME for t in node.table[0]}
 
@@ -446,7 +449,7 @@ class Equations:
         return {}
 
     def evaluate(self, name: str, program: Callable[[], ComputationSequence], *x: float) -> NDArray[np.float64]:
-        """What a program of this name finds without being compiled, its operations put in order once."""
+        """Return what a program of this name finds without being compiled, its operations put in order once."""
         if (tape := self._tapes.get(name)) is None:
             sequence = program()
             tape = self._tapes[name] = Tape([*self.parameters, *sequence.inputs], sequence.outputs)
@@ -454,37 +457,40 @@ class Equations:
 
     @derived
     def times_change(self) -> bool:
-        """Whether values that events change are part of what tells when laws of time switch."""
+        """Return whether values that events change are part of what tells when laws of time switch."""
         return not set(self.held).isdisjoint(ordered(self.timed_switches))
 
     @derived
     def work_rates(self) -> tuple[Expr, Expr]:
-        """Power dissipated, and supplied by applied forces and drivers: -Psi_q^T lam does work lam . Psi_t."""
+        """Return power dissipated, and supplied by applied forces and drivers: -Psi_q^T lam does work lam . Psi_t."""
         driving = (x * y for x, y in zip(self.lam, self.Psi_t, strict=True))
         return self.energy.dissipation, sum(driving, self.energy.applied_power)
 
     @property
     def is_open(self) -> NDArray[np.bool_]:
-        """Of each row, whether its joint holds nothing by the values of the parameters."""
+        """Whether the joint of each row holds nothing by the values of the parameters."""
         if not self.held:
             return np.zeros(len(self.rows), dtype=bool)
         return np.array([self.parameters.get(closed(row.element)) == 0.0 for row in self.rows], dtype=bool)
 
     @kept
     def symbolic(self) -> Equations:
-        """The same equations without values: what is derived from them holds for all values."""
+        """Return the same equations without values: what is derived from them holds for all values."""
         made = changed(self, parameters=dict.fromkeys(self.parameters, math.nan))
         made.__dict__["symbolic"] = made
         return made
 
     def with_values(self, values: Mapping[Expr, float]) -> Equations:
-        """The same equations, and what is derived from them, with other values of the parameters; others do no harm."""
+        """Return the same equations, and what is derived from them, with other values of the parameters.
+
+        Others do no harm.
+        """
         made = changed(self, parameters={x: values[x] for x in self.parameters})
         made.__dict__["symbolic"] = self.symbolic
         return made
 
     def counting(self, counted: Sequence[Counted]) -> Equations:
-        """With angles carried along behind q."""
+        """Append the angles that are carried along to q."""
         q, v = dict(zip(self.q, self.chart.retract, strict=True)), dict(zip(self.v, self.dx, strict=True))
         chart = replace(
             self.chart,
@@ -507,7 +513,7 @@ class Equations:
         )
 
     def bodies_at(self, q: Sequence[float]) -> Equations:
-        """Those of the bodies, to which states of first order are parameters with the values of here."""
+        """Return those of the bodies, to which states of first order are parameters with the values of here."""
         assert self.chart.body is not None
         body, first = self.chart.body.with_values(self.parameters), len(self.q) - self.n_states
         if not self.n_states:
@@ -515,7 +521,7 @@ class Equations:
         return changed(body, parameters={**body.parameters, **dict(zip(self.q[first:], q[first:], strict=True))})
 
     def with_states(self, states: Sequence[tuple[StateCoordinate, Expr, Expr]]) -> Equations:
-        """With states of first order behind q, given by what they are, their starts and their scales.
+        """Append states of first order to q, given by what they are, their starts and their scales.
 
         z = start,    zd = rate,    the rate being among the outputs. What moves q leaves z as it is.
         """
@@ -537,7 +543,7 @@ class Equations:
         )
 
     def without_counting(self) -> Equations:
-        """With what the bodies show of angles in the place of those that are carried along, and without states."""
+        """Replace angles that are carried along by what the bodies show of them, and drop the states."""
         chart = self.chart
         n = len(self.q) - len(chart.counted) - self.n_states
         shown = {x.value: x.angle for x in chart.counted}
@@ -564,7 +570,7 @@ class Equations:
         return replace(self, baumgarte=True)
 
     def start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """q and v as the model states them."""
+        """Return q and v as the model states them."""
         found = self.evaluate(
             "start", lambda: ComputationSequence("start", (), [*self.chart.start_q, *self.chart.start_v])
         )
@@ -572,17 +578,17 @@ class Equations:
 
 
 def _is_guard(node: Expr) -> bool:
-    """Whether it only keeps a spring of length zero from dividing by zero."""
+    """Return whether it only keeps a spring of length zero from dividing by zero."""
     return node.op == "max" and any(a.is_constant and a.number == SHORTEST for a in node.args)
 
 
 def substitute_in(entries: Mapping[Key, Expr], known: Mapping[Expr, Expr]) -> dict[Key, Expr]:
-    """The entries with what is known in the place of symbols."""
+    """Return the entries with what is known in the place of symbols."""
     return dict(zip(entries, substitute(entries.values(), known), strict=True))
 
 
 def move_outputs(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> dict[str, Output]:
-    """The outputs with what is known in the place of symbols, as other coordinates need them."""
+    """Return the outputs with what is known in the place of symbols, as other coordinates need them."""
     found = substitute([output.expression for output in outputs.values()], known)
     return {name: y._replace(expression=x) for (name, y), x in zip(outputs.items(), found, strict=True)}
 
@@ -590,7 +596,7 @@ def move_outputs(outputs: Mapping[str, Output], known: Mapping[Expr, Expr]) -> d
 def constraint_forces(
     Psi_q: Mapping[tuple[int, int], Expr], lam: tuple[Expr, ...], rows: range, columns: range
 ) -> list[Expr]:
-    """-(Psi_q^T lam) of some rows on some velocities: what these constraints do to a body."""
+    """Return -(Psi_q^T lam) of some rows on some velocities: what these constraints do to a body."""
     force = [ZERO] * len(columns)
     for row in rows:
         for place, column in enumerate(columns):

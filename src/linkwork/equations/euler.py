@@ -26,7 +26,7 @@ STATE = ("euler", "euler_d", "euler_dd")
 
 
 def euler_equations(model: Model) -> Equations:
-    """M_e qdd + Psi_q^T lam = Q_e from those in (r_dot, omega) = B qd, omega = 2 E(e) e_dot:
+    """Derive M_e qdd + Psi_q^T lam = Q_e from those in (r_dot, omega) = B qd, omega = 2 E(e) e_dot:
 
     M_e = B^T M B        Q_e = B^T (Q - M B_dot qd)        Psi_e = (Psi, e . e - 1 of every body)
 
@@ -112,7 +112,7 @@ def _velocities(body: str, shifts: tuple[Velocity, ...]) -> tuple[Velocity, ...]
 
 
 def _velocity_matrix(row: int, column: int, e: tuple[Expr, ...]) -> dict[tuple[int, int], Expr]:
-    """Entries of a body in (r_dot, omega) = B (r_dot, e_dot): the identity and 2 E(e)."""
+    """Return entries of a body in (r_dot, omega) = B (r_dot, e_dot): the identity and 2 E(e)."""
     e0, e1, e2, e3 = e
     E = ((-e1, e0, e3, -e2), (-e2, -e3, e0, e1), (-e3, e2, -e1, e0))
     B = {(row + k, column + k): ONE for k in range(3)}

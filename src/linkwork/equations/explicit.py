@@ -30,13 +30,13 @@ class Explicit:
     lam: tuple[Expr, ...]
 
     def unveiled(self) -> tuple[list[Expr], list[Expr]]:
-        """(a, lam) and the pivots, as expressions of the state and parameters."""
+        """Return (a, lam) and the pivots, as expressions of the state and parameters."""
         found = self.factors.hierarchy.unveil([*self.a, *self.lam, *self.factors.pivots])
         return found[: len(self.a) + len(self.lam)], found[len(self.a) + len(self.lam) :]
 
 
 def leading_system(e: Equations, rows: Sequence[int]) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
-    """The entries of A and b with these rows of Psi."""
+    """Return the entries of A and b with these rows of Psi."""
     n, place = len(e.v), {row: k for k, row in enumerate(rows)}
     A = dict(e.M)
     for (i, j), entry in e.Psi_q.items():
@@ -54,7 +54,7 @@ def solve_explicitly(
     least: float = AGREEMENT,
     columns: str | Sequence[int] = "given",
 ) -> Explicit:
-    """a and lam by LU with these rows of Psi; a ModelError where det A is zero whatever the state."""
+    """Solve for a and lam by LU with these rows of Psi; raise ModelError where det A is zero whatever the state."""
     n = len(e.v)
     A, b = leading_system(e, rows)
     hierarchy = hierarchy or Hierarchy(unused_letter([*A.values(), *b]))
@@ -72,7 +72,7 @@ def solve_explicitly(
 
 
 def as_dae(e: Equations, rows: Sequence[int] | None = None) -> tuple[list[Expr], list[Expr], list[str]]:
-    """F(t, x, x', ...) = 0 with these rows of Psi or all, its unknowns x = (q, lam) and the names of its equations.
+    """Return F(t, x, x', ...) = 0 with these rows of Psi or all, its unknowns x = (q, lam) and names of its equations.
 
     Where velocities are not the rates of coordinates, they are unknowns too, and qd = N(q) v are equations. Coordinates
     that only count the turns of others are no unknowns.

@@ -40,7 +40,7 @@ class Algebraic(NamedTuple):
     has_mu: bool
 
     def size(self, n: int, m: int) -> int:
-        """How many algebraic unknowns there are with n velocities and m constraints."""
+        """Return how many algebraic unknowns there are with n velocities and m constraints."""
         return n + m + (m if self.has_mu else 0)
 
 
@@ -54,12 +54,12 @@ class Implicit(NamedTuple):
     f: tuple[Expr, ...]
 
     def f_y(self) -> dict[tuple[int, int], Expr]:
-        """Its Jacobian, the entries that are not identically zero."""
+        """Return its Jacobian, the entries that are not identically zero."""
         return jacobian(self.f, self.y)
 
 
 def implicit_form(e: Equations, form: str) -> Implicit:
-    """A form of ALGEBRAIC."""
+    """Derive a form of ALGEBRAIC."""
     mu = tuple(symbol(f"mu {k}") for k in range(len(e.Psi)))
     y, qd = [*e.q, *e.v, *WORK, *e.a, *e.lam], list(e.qd)
     gaps = _kept(e, [e.slips.get(i, gap) for i, gap in enumerate(e.Psi)], e.lam)
@@ -75,12 +75,12 @@ def implicit_form(e: Equations, form: str) -> Implicit:
 
 
 def _force(e: Equations) -> list[Expr]:
-    """What is left of forces, 0 = Q - M a - Psi_q^T lam."""
+    """Return what is left of forces, 0 = Q - M a - Psi_q^T lam."""
     return minus(minus(e.Q, transpose(e.Psi_q), e.lam), e.M, e.a)
 
 
 def linearize(e: Equations) -> list[dict[tuple[int, int], Expr]]:
-    """Derivatives by q and by v of N v, of what is left of forces and of the powers; M and Psi_q.
+    """Return derivatives by q and by v of N v, of what is left of forces and of the powers; M and Psi_q.
 
     In the order of integrators/methods/tangent.py: (N v)_q, N, K, D, M, those of the powers, Psi_q.
     """
@@ -90,5 +90,5 @@ def linearize(e: Equations) -> list[dict[tuple[int, int], Expr]]:
 
 
 def _kept(e: Equations, gaps: Sequence[Expr], multipliers: Sequence[Expr]) -> list[Expr]:
-    """The gap of each row that is kept, the multiplier of each other one."""
+    """Return the gap of each row that is kept, the multiplier of each other one."""
     return [kept * gap + (1.0 - kept) * x for kept, gap, x in zip(kept_of(e), gaps, multipliers, strict=True)]

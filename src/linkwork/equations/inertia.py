@@ -27,7 +27,7 @@ class Inertia:
 
     @kept
     def full(self) -> Array:
-        """As a full matrix."""
+        """Return the full matrix."""
         e = self.equations
         if e.hints.chain is None:
             return dense(e.M, self.entries, (len(e.v), len(e.v)))
@@ -44,21 +44,21 @@ class Inertia:
 
     @kept
     def _links(self) -> list[tuple[Entries, Entries]]:
-        """X and H of the links of a chain."""
+        """Return X and H of the links of a chain."""
         assert self.equations.hints.chain is not None
         rest, links = iter(self.entries.tolist()), self.equations.hints.chain.tree.links
         return [({at: next(rest) for at in link.X}, {at: next(rest) for at in link.H}) for link in links]
 
     @kept
     def _link_masses(self) -> Entries:
-        """M of the y of a chain."""
+        """Return M of the y of a chain."""
         assert self.equations.hints.chain is not None
         M = self.equations.hints.chain.M
         return dict(zip(M, self.entries[len(self.entries) - len(M) :].tolist(), strict=True))
 
     @kept
     def _along_links(self) -> tuple[Array, float]:
-        """The diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
+        """Return the diagonal of M = B^T M_b B, and the least eigenvalue of its pivots where this diagonal is one.
 
         From the outermost links inwards: composite inertias I give H^T I H, articulated ones the pivots
         [featherstone2008, chapters 6 and 7].
@@ -95,7 +95,7 @@ class Inertia:
 
     @kept
     def diagonal(self) -> Array:
-        """The diagonal of M."""
+        """Return the diagonal of M."""
         e = self.equations
         if e.hints.chain is not None:
             return self._along_links[0]
@@ -105,7 +105,7 @@ class Inertia:
 
     @kept
     def is_regular(self) -> bool:
-        """Whether M is regular: every motion has inertia, also a combination of several velocities."""
+        """Return whether M is regular: every motion has inertia, also a combination of several velocities."""
         if not all(x > 0.0 for x in self.diagonal.tolist()):
             return False
         if self.equations.is_diagonal:
@@ -122,7 +122,7 @@ class Inertia:
 
     @kept
     def inverse_root(self) -> Array:
-        """R, an upper triangle, with M^-1 = R R^T, M being regular."""
+        """Return R, an upper triangle, with M^-1 = R R^T, M being regular."""
         scale = 1.0 / np.sqrt(self.diagonal)
         if self.equations.is_diagonal:
             return np.diag(scale)

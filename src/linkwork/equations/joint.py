@@ -50,7 +50,7 @@ LETTERS = ("theta {}", "theta_d {}", "theta_dd {}")  # of q, v and a
 
 
 def joint_equations(model: Model) -> Equations:
-    """M a + C^T lam = Q with q = theta, the coordinates of the joints of a spanning tree."""
+    """Derive M a + C^T lam = Q with q = theta, the coordinates of the joints of a spanning tree."""
     made, plain = derive_bodies(model, with_matrices=True), body_equations(model)
     b, parts = made.equations, made.parts
     loose = [
@@ -145,7 +145,7 @@ def joint_equations(model: Model) -> Equations:
 def _sort_counted(
     counted: Sequence[Counted], hinges: Sequence[Hinge], symbols: Mapping[str, Symbols]
 ) -> tuple[dict[Counted, Expr], list[Counted]]:
-    """The angles that are coordinates of the tree, with these, and those of joints that close loops."""
+    """Return the angles that are coordinates of the tree, with these, and those of joints that close loops."""
     of_tree = {
         (hinge.joint.name, name): theta
         for hinge in hinges
@@ -159,7 +159,7 @@ def _sort_counted(
 def _tree_freedoms(
     hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], outputs: Mapping[str, Output]
 ) -> dict[str, Output]:
-    """Of the joints of the tree what can be measured, which are coordinates here, and its rates."""
+    """Return the measurable freedoms of the joints of the tree, which are coordinates here, and their rates."""
     found: dict[str, Output] = {}
     for hinge in hinges:
         theta, theta_d, *_ = symbols[hinge.child.name]
@@ -170,7 +170,7 @@ def _tree_freedoms(
 
 
 def _check_names(hinges: Sequence[Hinge]) -> None:
-    """ModelError where a joint and a body that floats have coordinates of one name."""
+    """Raise ModelError where a joint and a body that floats have coordinates of one name."""
     floating = {c.name for hinge in hinges if hinge.joint is None for c in (*hinge.coordinates, *hinge.velocities)}
     for hinge in hinges:
         if hinge.joint is not None and floating & {c.name for c in (*hinge.coordinates, *hinge.velocities)}:
@@ -184,7 +184,7 @@ def _check_names(hinges: Sequence[Hinge]) -> None:
 
 
 def _longest_arm(made: Bodies) -> Expr:
-    """The greatest distance of a joint from the mass centre of one of its bodies."""
+    """Return the greatest distance of a joint from the mass centre of one of its bodies."""
     arms = [
         norm(Vector(s) - made.frames[body.name].c)
         for joint in made.parts.joints
@@ -196,7 +196,7 @@ def _longest_arm(made: Bodies) -> Expr:
 
 
 def _symbols(hinge: Hinge) -> Symbols:
-    """Of q, v, a, dx and `then`."""
+    """Return symbols of q, v, a, dx and `then`."""
     owned = (hinge.coordinates, hinge.velocities, hinge.velocities)
     q, v, a = ([symbol(letter.format(c.name)) for c in own] for letter, own in zip(LETTERS, owned, strict=True))
     return [q, v, a, [*map(change_of, v)], [*map(other_of, q)]]
@@ -208,12 +208,12 @@ def _of_hinges(
     symbols: Mapping[str, Symbols],
     k: int,
 ) -> tuple[Expr, ...]:
-    """What all hinges answer, of their q and the symbols number k."""
+    """Return what all hinges answer, of their q and the symbols number k."""
     return tuple(x for hinge in hinges for x in ask(hinge, symbols[hinge.child.name][0], symbols[hinge.child.name][k]))
 
 
 def _measured(plain: Equations, made: Bodies, hinges: Sequence[Hinge]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """Coordinates and velocities of the joints, of q and v of the bodies."""
+    """Return coordinates and velocities of the joints, of q and v of the bodies."""
     frames = {
         name: SpatialFrame(f.r, f.e, f.r_dot, f.omega, f.c) if isinstance(f, TurnedFrame) else f
         for name, f in made.frames.items()
@@ -224,7 +224,7 @@ def _measured(plain: Equations, made: Bodies, hinges: Sequence[Hinge]) -> tuple[
 
 
 def _state(frame: Any) -> tuple[list[Expr], list[Expr]]:
-    """q and v of the body whose frame it is."""
+    """Return q and v of the body whose frame it is."""
     if isinstance(frame, PlanarFrame):
         return [*frame.r, frame.phi], [*frame.r_dot, frame.omega]
     return [*frame.r, *frame.e], [*frame.r_dot, *frame.omega]
@@ -237,7 +237,7 @@ def _matrix(frame: Any) -> list[Expr]:
 def _follow(
     made: Bodies, hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], v: Sequence[Expr], start: Mapping[Expr, Expr]
 ) -> tuple[Tree, dict[Expr, Expr]]:
-    """The tree in the symbols of the bodies, and what these symbols are in joint coordinates."""
+    """Return the tree in the symbols of the bodies, and what these symbols are in joint coordinates."""
     b, place = made.equations, {x: k for k, x in enumerate(v)}
     known: dict[Expr, Expr] = {}
     links = []
@@ -258,7 +258,7 @@ def _follow(
 
 
 def _link(made: Bodies, hinge: Hinge, v_c: Sequence[Expr], own: Sequence[Expr], place: Mapping[Expr, int]) -> Link:
-    """X and H of v_c = X v_p + H v, the velocities of the child of a hinge; `place` of its own v among all."""
+    """Return X and H of v_c = X v_p + H v, the velocities of the child of a hinge; `place` of its own v among all."""
     columns, above = made.columns[hinge.child.name], made.columns.get(hinge.parent.name, range(0))
     X, H = jacobian(v_c, [made.equations.v[k] for k in above]), jacobian(v_c, own)
     shifts = {(columns[i], above[j]): x for (i, j), x in X.items()}
@@ -268,7 +268,7 @@ def _link(made: Bodies, hinge: Hinge, v_c: Sequence[Expr], own: Sequence[Expr], 
 def _in_own_axes(
     made: Bodies, hinges: Sequence[Hinge], symbols: Mapping[str, Symbols], v: Sequence[Expr]
 ) -> Tree | None:
-    """The tree of spatial bodies with their velocities in their own axes, so that it depends on joints alone.
+    """Return the tree of spatial bodies with their velocities in their own axes, so that it depends on joints alone.
 
     M_b is the same in these axes. In the plane, where a turn is one number, there is nothing to gain.
     """
@@ -295,7 +295,7 @@ def _in_own_axes(
 def _carry(
     hinge: Hinge, parent: Any, child: Any, q: Sequence[Expr], v: Sequence[Expr], start: Mapping[Expr, Expr]
 ) -> tuple[Any, list[Expr]]:
-    """The frame of the child of a hinge, made of that of its parent and of its own matrix; and this matrix."""
+    """Return the frame of the child of a hinge, made of that of its parent and of its own matrix; and this matrix."""
     if hinge.joint is None:
         frame = hinge.child.frame(q, v)
         return frame, [] if isinstance(frame, PlanarFrame) else [x for row in frame.A for x in row]
@@ -311,7 +311,7 @@ def _carry(
 
 
 def _outputs(made: Bodies, hinges: Sequence[Hinge], local: Tree, cut: Sequence[int]) -> dict[str, dict[str, Output]]:
-    """Points, reactions and driving forces in the symbols of the bodies.
+    """Return points, reactions and driving forces in the symbols of the bodies.
 
     The joint of a hinge does F to its child and -X^T F to its parent; F is what the child and all that it carries need
     beyond the forces that act on them.

@@ -21,7 +21,7 @@ def eps_of(e: Equations) -> list[Expr]:
 
 
 def kept_of(e: Equations) -> list[Expr]:
-    """Of each row, whether a form with multipliers among its unknowns keeps it: 0 for one that depends on others."""
+    """Return a symbol per row: 1 if a form with multipliers as unknowns keeps it, 0 if it depends on others."""
     return [symbol(f"kept {row}") for row in e.rows]
 
 
@@ -31,19 +31,19 @@ def mobility_of(e: Equations) -> list[Expr]:
 
 
 def on_bodies(e: Equations) -> dict[tuple[int, int], Expr]:
-    """D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
+    """Return D of a chain: the derivatives of Psi_dot with respect to the velocities of its bodies."""
     return {} if e.hints.chain is None else jacobian(e.Psi_dot, e.hints.chain.y)
 
 
 def bordered(e: Equations, metric: Entries) -> dict[tuple[int, int], Expr]:
-    """The lower half of [metric, Psi_q^T; Psi_q, 0]."""
+    """Return the lower half of [metric, Psi_q^T; Psi_q, 0]."""
     n = len(e.v)
     lower = {(i, j): entry for (i, j), entry in metric.items() if i >= j}
     return lower | {(n + i, j): entry for (i, j), entry in e.Psi_q.items()}
 
 
 def factor_in(e: Equations, metric: Entries) -> Solver:
-    """Of [metric, Psi_q^T; Psi_q, -eps]."""
+    """Factor [metric, Psi_q^T; Psi_q, -eps]."""
     n, m = len(e.v), len(e.Psi)
     regularized = {(n + i, n + i): -x for i, x in enumerate(eps_of(e))}
     turning: dict[str, list[int]] = {}  # velocities with which a body turns
@@ -54,7 +54,7 @@ def factor_in(e: Equations, metric: Entries) -> Solver:
 
 
 def factor_of(e: Equations) -> Solver:
-    """Of [M, Psi_q^T; Psi_q, -eps], M regular; of a chain link by link."""
+    """Factor [M, Psi_q^T; Psi_q, -eps], M regular; of a chain link by link."""
     if e.hints.chain is not None:
         from linkwork.sequences.articulated import articulate
 
@@ -63,7 +63,7 @@ def factor_of(e: Equations) -> Solver:
 
 
 def multiply(e: Equations, x: Sequence[Expr]) -> list[Expr]:
-    """(M a + Psi_q^T lam, Psi_q a) of x = (a, lam); of a chain (B^T (M_b B a + D^T lam), D B a)."""
+    """Multiply x = (a, lam): (M a + Psi_q^T lam, Psi_q a); of a chain (B^T (M_b B a + D^T lam), D B a)."""
     if e.hints.chain is None:
         product = [ZERO] * len(x)
         for (i, j), entry in bordered(e, e.M).items():
@@ -78,6 +78,6 @@ def multiply(e: Equations, x: Sequence[Expr]) -> list[Expr]:
 
 
 def count_operations(e: Equations) -> int:
-    """Of accelerations and multipliers from a state."""
+    """Count the operations for accelerations and multipliers at a state."""
     solution = factor_of(e).solve([*e.Q, *e.gamma])
     return sum(1 for node in ordered([*e.qd, *solution]) if node.args)

@@ -51,7 +51,7 @@ Turn = tuple[Expr, Expr]  # the cosine and sine of an angle
 
 
 def minimal_equations(model: Model) -> Equations:
-    """V^T M V a = V^T (Q - M b), with constraints left for drivers and for loops that are no triangles."""
+    """Derive V^T M V a = V^T (Q - M b), with constraints left for drivers and for loops that are no triangles."""
     e = joint_equations(model)
     if model.space != "planar":
         return replace(e, chart=replace(e.chart, kind="minimal"))
@@ -86,12 +86,12 @@ class Loop(NamedTuple):
     Psi: list[Expr]
 
     def determines(self, unknown: set[int]) -> bool:
-        """Whether it has as many unknown coordinates as rows, in directions that are known."""
+        """Return whether it has as many unknown coordinates as rows, in directions that are known."""
         return len(unknown.intersection(self.around)) == len(self.rows) and unknown.isdisjoint(self.turned)
 
 
 def find_loops(model: Model, e: Equations) -> list[Loop]:
-    """Of the joints that are not in the tree, cannot open and can close a triangle, with no body that floats."""
+    """Yield loops that can close a triangle, by joints not in the tree that cannot open, without floating bodies."""
 
     def path(body: str) -> Iterator[str]:
         while body in e.chart.carriers:
@@ -214,7 +214,7 @@ class Closing:
         self.dyads.append(Dyad(sigma, slope, square, loop.joint, follows))
 
     def root(self, loop: Loop, side: Expr, square: Expr, longest: Expr) -> tuple[Expr, Expr]:
-        """sigma S, and sigma; no number where S is nearly zero."""
+        """Return sigma S, and sigma; no number where S is nearly zero."""
         sigma = symbol(f"{loop.joint}.side'")
         at_start = substitute([side], dict(zip(self.e.q, self.e.chart.start_q, strict=True)))[0]
         self.steady.append(less(DEAD * longest, square))
@@ -222,12 +222,12 @@ class Closing:
         return select(sigma, sigma, sign(at_start)) * S, sigma
 
     def phi(self, body: str) -> Expr:
-        """Its angle as the joints have it."""
+        """Return its angle as the joints have it."""
         found = self.e.outputs["q"].get(f"{body}.phi")
         return ZERO if found is None else found.expression
 
     def turn(self, body: str, turns: Mapping[str, Turn]) -> Turn | None:
-        """The cosine and sine of a body that some body of `turns` carries, or nothing."""
+        """Return the cosine and sine of a body that some body of `turns` carries, or nothing."""
         if body in turns or body not in self.e.chart.carriers:
             return turns.get(body)
         parent = self.e.chart.carriers[body][0]
@@ -239,7 +239,7 @@ class Closing:
         return c * c_r - s * s_r, s * c_r + c * s_r
 
     def trigonometry(self, turns: Mapping[str, Turn]) -> dict[Expr, Expr]:
-        """Cosines and sines of the angles of all bodies that those of `turns` carry."""
+        """Return cosines and sines of the angles of all bodies that those of `turns` carry."""
         found: dict[Expr, Expr] = {}
         for body in self.e.chart.carriers:
             for f, x in zip((cos, sin), self.turn(body, turns) or (), strict=False):
@@ -248,7 +248,10 @@ class Closing:
         return found
 
     def count_turns(self, body: str, theta: Expr) -> Expr:
-        """The angle of the pin that carries a body, by the directions of its links; whole turns are those of theta."""
+        """Return the angle of the pin that carries a body, by the directions of its links.
+
+        Whole turns are those of theta.
+        """
         parent = self.e.chart.carriers[body][0]
         c, s = self.turns[body]
         c_p, s_p = self.turn(parent, self.turns) or (cos(self.phi(parent)), sin(self.phi(parent)))
@@ -260,7 +263,7 @@ class Closing:
 
 
 def reduce_equations(e: Equations, closing: Closing) -> Equations:
-    """The equations for the independent coordinates of e, whose loops have been closed.
+    """Return the equations for the independent coordinates of e, whose loops have been closed.
 
     Behind the independent ones, q has the angles that follow, only so that their turns are counted. Where constraints
     are left it has all that follows: a driver that turns evenly would otherwise let steps grow beyond what they show.
@@ -278,7 +281,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
     V = _followed(closing, C, n)
 
     def along(x: Sequence[Expr]) -> list[Expr]:
-        """V x."""
+        """Return V x."""
         return [total(entry * x[column] for column, entry in row.items()) for row in V]
 
     theta_d = along(v)
@@ -342,7 +345,7 @@ def reduce_equations(e: Equations, closing: Closing) -> Equations:
 
 
 def _followed(closing: Closing, C: Matrix, n: int) -> list[Row]:
-    """V of theta_d = V v, by rows: C theta_d = 0 in every loop that is closed."""
+    """Return V of theta_d = V v, by rows: C theta_d = 0 in every loop that is closed."""
     V: list[Row] = [{} for _ in range(n)]
     for column, k in enumerate(closing.independent):
         V[k] = {column: ONE}
@@ -357,7 +360,7 @@ def _followed(closing: Closing, C: Matrix, n: int) -> list[Row]:
 
 
 def _drifted(closing: Closing, C: Matrix, gamma: Sequence[Expr], n: int) -> list[Expr]:
-    """b of theta_dd = V a + b: C b = gamma in every loop that is closed."""
+    """Return b of theta_dd = V a + b: C b = gamma in every loop that is closed."""
     b = [ZERO] * n
     for loop, columns in closing.solved:
         right = [gamma[i] - total(C.get((i, k), ZERO) * x for k, x in enumerate(b)) for i in loop.rows]
@@ -367,7 +370,10 @@ def _drifted(closing: Closing, C: Matrix, gamma: Sequence[Expr], n: int) -> list
 
 
 def _moving(e: Equations, known: Mapping[Expr, Expr], b: Sequence[Expr]) -> dict[Expr, Expr]:
-    """Rates of what the bodies are and of cosines and sines of their angles; of velocities without accelerations."""
+    """Return rates of what the bodies are and of cosines and sines of their angles.
+
+    Of velocities without accelerations.
+    """
     places = [x.expression for x in e.outputs["q"].values()]
     speeds, rises = (substitute([x.expression for x in e.outputs[kind].values()], known) for kind in ("v", "a"))
     moving = dict(zip(substitute(places, known), speeds, strict=True))
@@ -379,7 +385,7 @@ def _moving(e: Equations, known: Mapping[Expr, Expr], b: Sequence[Expr]) -> dict
 
 
 def _gathered(e: Equations, closing: Closing) -> list[Expr]:
-    """Psi, with the rows of closed loops as sums of arms."""
+    """Return Psi, with the rows of closed loops as sums of arms."""
     Psi, angles = list(e.Psi), find_angles(e.Psi, e.q)
     for loop, _ in closing.solved:
         for i, x in zip(loop.rows, gather_arms(loop.Psi, angles), strict=True):
@@ -390,7 +396,7 @@ def _gathered(e: Equations, closing: Closing) -> list[Expr]:
 def _multipliers(
     e: Equations, closing: Closing, known: Mapping[Expr, Expr], C: Matrix, Q: Sequence[Expr], theta_dd: Sequence[Expr]
 ) -> dict[Expr, Expr]:
-    """Those of closed loops, the last first, by the equations of what follows: M theta_dd + C^T lam = Q."""
+    """Return accelerations of closed loops, the last first, by what follows from M theta_dd + C^T lam = Q."""
     rest, lam = minus(Q, substitute_in(e.M, known), theta_dd), list(e.lam)
     found: dict[Expr, Expr] = {}
     for (_, rows, *_), columns in reversed(closing.solved):
@@ -413,13 +419,13 @@ def _block(C: Matrix, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
 
 
 def length(r: Vector, z: Sequence[Expr]) -> Expr:
-    """The square of the length of what turns with z = (c, s) in r."""
+    """Return the square of the length of what turns with z = (c, s) in r."""
     slope = jacobian(r.components, z)
     return total(x * x for (_, k), x in slope.items() if k == 0)
 
 
 def difference(a: Expr, b: Expr, q: Sequence[Expr]) -> Expr:
-    """a - b of sums of q and constants, with equal terms left out."""
+    """Subtract sums a - b of q and constants, with equal terms left out."""
     slopes, (a_0, b_0) = jacobian([a, b], q), put_zero([a, b], q)
     return sum(((slopes.get((0, k), ZERO) - slopes.get((1, k), ZERO)) * x for k, x in enumerate(q)), a_0 - b_0)
 
@@ -430,7 +436,7 @@ def determinant(matrix: Matrix, n: int) -> Expr:
 
 
 def solve(matrix: Matrix, right: Sequence[Expr], divisor: Expr | None = None) -> list[Expr]:
-    """One equation, or two by Cramer's rule; `divisor` is the determinant where it has been found."""
+    """Solve one equation, or two by Cramer's rule; `divisor` is the determinant where it has been found."""
     divisor = determinant(matrix, len(right)) if divisor is None else divisor
     if len(right) == 1:
         return [right[0] / divisor]

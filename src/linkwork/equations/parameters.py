@@ -57,18 +57,18 @@ class Reading(ABC):
 
     @abstractmethod
     def number(self, path: tuple[str | int, ...], value: float) -> Any:
-        """What stands for a value."""
+        """Return what stands for a value."""
 
     @abstractmethod
     def combine(self, element: Any, parts: dict[str, Any]) -> Any:
-        """What stands for an element, given what stands for its parts."""
+        """Return what stands for an element, given what stands for its parts."""
 
     @abstractmethod
     def refer(self, element: Any, made: Any) -> Any:
-        """What stands for an element where another one refers to it."""
+        """Return what stands for an element where another one refers to it."""
 
     def _keep(self, kind: str, element: Any) -> Any:
-        """Elements that others refer to are read once."""
+        """Return elements that others refer to are read once."""
         made = self._element(element)
         self.known[kind][element.name] = self.refer(element, made)
         return made
@@ -174,7 +174,7 @@ class Uses(Reading):
         return made
 
     def formulas(self, model: Model, parameters: Iterable[str]) -> Formulas:
-        """Those of a model of this structure that depend on these parameters, and on no others but such."""
+        """Return those of a model of this structure that depend on these parameters, and on no others but such."""
         key = frozenset(parameters)
         if key not in self._formulas:
             names, symbols = set(map(symbol, key)), [*map(symbol, model.parameters)]
@@ -183,7 +183,7 @@ class Uses(Reading):
         return self._formulas[key]
 
     def dependent(self, model: Model, parameters: Iterable[str]) -> Model:
-        """A model of this structure without the elements whose soundness does not depend on these parameters."""
+        """Return a model of this structure without the elements whose soundness does not depend on these parameters."""
         if model.events or model.signals or model.stated is not None:  # which may depend on any element
             return model
         key = frozenset(parameters)
@@ -204,5 +204,5 @@ def _symbols(part: Any) -> Iterator[Expr]:
 
 
 def _frozen(part: Any) -> Any:
-    """A part, as something that can be looked up."""
+    """Return a part, as something that can be looked up."""
     return tuple((key, _frozen(value)) for key, value in part.items()) if isinstance(part, dict) else part

@@ -63,14 +63,14 @@ class Place:
         return {**e.parameters, **dict(state)}
 
     def _run(self, program: Callable[[Source], ComputationSequence], *x: Array | list[float]) -> Array:
-        """What a program of LOCAL finds."""
+        """Return what a program of LOCAL finds."""
         name, e, arguments = program.__name__, self.equations, np.concatenate(x)
         if name in self.code:
             return self.code[name](arguments)
         return e.evaluate(name, lambda: program(Source(e)), *arguments.tolist())
 
     def find(self, name: str, outputs: Sequence[Expr]) -> Array:
-        """The values of expressions of t, q and v here; a name stands for the same ones always."""
+        """Return the values of expressions of t, q and v here; a name stands for the same ones always."""
         e = self.equations
         state = self.t, *self.q.tolist(), *self.v.tolist()
         return e.evaluate(name, lambda: ComputationSequence(name, (TIME, *e.q, *e.v), outputs), *state)
@@ -93,12 +93,12 @@ class Place:
 
     @kept
     def entries(self) -> Array:
-        """The entries of Psi_q, in the order of their pattern."""
+        """Return the entries of Psi_q, in the order of their pattern."""
         return self._linear[: len(self.equations.Psi_q)]
 
     @kept
     def Psi_q(self) -> Array:
-        """As a full matrix."""
+        """Return Psi_q as a full matrix."""
         matrix = np.zeros((len(self.equations.Psi), len(self.equations.v)))
         matrix[self.equations.pattern] = self.entries
         return matrix
@@ -121,7 +121,7 @@ class Place:
 
     @property
     def M(self) -> Array:
-        """As a full matrix."""
+        """M as a full matrix."""
         return self.mass.full
 
     @kept
@@ -136,17 +136,17 @@ class Place:
 
     @kept
     def _reported(self) -> Array:
-        """What `report` returns at a = 0 and lam = 0."""
+        """Return what `report` returns at a = 0 and lam = 0."""
         rest = np.zeros(len(self.v) + len(self.equations.Psi))
         return self.code["report"](np.concatenate([[self.t], self.q, self.v, rest]))
 
     @kept
     def is_finite(self) -> bool:
-        """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
+        """Return whether constraints, Jacobian and inertia have values here, as decompositions need them."""
         return all(map(math.isfinite, (*self._gaps.tolist(), *self._linear.tolist())))
 
     def of_bodies(self) -> tuple[Array, Array]:
-        """q and v of the bodies, whatever the coordinates."""
+        """Return q and v of the bodies, whatever the coordinates."""
         e = self.equations
         if e.chart.body is None:
             return self.q, self.v
@@ -160,7 +160,7 @@ class Place:
 
     @kept
     def departure(self) -> float:
-        """How far the bodies are from where, and from how fast, the model states them, on their scales."""
+        """Return how far the bodies are from where, and from how fast, the model states them, on their scales."""
         body, (q, v) = self.equations.chart.body, self.of_bodies()
         if body is None or self.stated is None:
             return math.inf
@@ -179,19 +179,21 @@ class Place:
 
     @kept
     def length(self) -> float:
-        """A length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies spread."""
+        """Return a length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies
+        spread.
+        """
         return max(self.arm or self.far, FAR * self.far) or 1.0
 
     @kept
     def far(self) -> float:
-        """The largest length among the coordinates; 0 if there is none but rounding."""
+        """Return the largest length among the coordinates; 0 if there is none but rounding."""
         lengths = compress(self.q.tolist(), self.equations.lengths.tolist())
         largest = max(map(abs, lengths), default=0.0)
         return largest if largest > ROUNDING else 0.0
 
     @kept
     def arm(self) -> float:
-        """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
+        """Return the longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
         e = self.equations
         if e.hints.arm is not None:
             longest = float(self._linear[len(e.Psi_q) + len(e.reversals)])
@@ -201,7 +203,7 @@ class Place:
 
     @kept
     def scales(self) -> Array:
-        """By what q, v and the rows of Psi are measured: the length of the mechanism, a radian, one."""
+        """Return the scales of q, v and the rows of Psi: the length of the mechanism, a radian, one."""
         return np.where(self.equations.lengths, self.length, 1.0)
 
     @kept
@@ -218,11 +220,11 @@ class Place:
 
     @kept
     def gap(self) -> float:
-        """The largest |Psi|, by the scales of its rows."""
+        """Return the largest |Psi|, by the scales of its rows."""
         return largest(self.Psi, self.row_scale)
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
-        """Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
+        """Return Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
 
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular. Plainly
         it is the identity, metres and radians counting alike.
@@ -244,7 +246,7 @@ class Place:
 
     @kept
     def is_open(self) -> NDArray[np.bool_]:
-        """Of each row, whether its joint holds nothing now."""
+        """Return for each row whether its joint holds nothing now."""
         return self.equations.is_open
 
     @kept
@@ -253,23 +255,26 @@ class Place:
 
     @property
     def of_positions(self) -> Place:
-        """With the constraints that positions have to satisfy."""
+        """The place with the constraints that positions have to satisfy."""
         return replace(self, equations=self.equations.of_positions, code={}) if self.equations.slips else self
 
     @property
     def rank(self) -> Rank:
-        """Of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
+        """The rank of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
         return self.rows.rank
 
 
 @cache
 def aside(n: int) -> Array:
-    """A direction that no mechanism singles out, the same in every run."""
+    """Return a direction that no mechanism singles out, the same in every run."""
     return np.random.default_rng(0).normal(size=n)
 
 
 def largest(x: Array, by: Array) -> float:
-    """The largest |x| on these scales, NaN if one is; of few numbers, for which lists are quicker than arrays."""
+    """Return the largest |x| on these scales, NaN if one is.
+
+    Of few numbers, for which lists are quicker than arrays.
+    """
     sizes = [abs(value) / scale for value, scale in zip(x.tolist(), by.tolist(), strict=True)]
     return math.nan if any(map(math.isnan, sizes)) else max(sizes, default=0.0)
 
@@ -282,12 +287,12 @@ class Rows:
 
     @property
     def is_scaled_alone(self) -> bool:
-        """Whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
+        """Return whether every column of Psi_q W^-1/2 is one of Psi_q, scaled: then it has as few entries."""
         return self.place.equations.is_diagonal or not self.place.mass.is_regular
 
     @kept
     def _unit_entries(self) -> Array:
-        """Those of `_unit`, where columns are scaled alone."""
+        """Return those of `_unit`, where columns are scaled alone."""
         i, j = self.place.equations.pattern
         scale = 1.0 / np.sqrt(self.place.mass.diagonal) if self.place.mass.is_regular else self.place.v_scale
         scaled = self.place.entries * scale[j]
@@ -298,7 +303,7 @@ class Rows:
 
     @kept
     def vanishing(self) -> NDArray[np.bool_]:
-        """Rows of Psi_q that are rounding, as that of a loop whose links are in line.
+        """Return rows of Psi_q that are rounding, as that of a loop whose links are in line.
 
         How large rows of stated equations are is not known.
         """
@@ -306,19 +311,19 @@ class Rows:
 
     @property
     def lengths(self) -> Array:
-        """Of Psi_q, on the scales of the mechanism."""
+        """The lengths of the rows of Psi_q, on the scales of the mechanism."""
         i, entries = self.place.equations.pattern[0], self.place.entries * self._ratio
         return np.sqrt(np.bincount(i, entries * entries, len(self.place.equations.Psi)))
 
     @kept
     def _ratio(self) -> Array:
-        """By this the entries of Psi_q are on the scales of the mechanism."""
+        """Return the factors that bring the entries of Psi_q to the scales of the mechanism."""
         i, j = self.place.equations.pattern
         return self.place.v_scale[j] / self.place.row_scale[i]
 
     @kept
     def _unit(self) -> Array:
-        """Psi_q W^-1/2 with rows of length one."""
+        """Return Psi_q W^-1/2 with rows of length one."""
         if not self.place.equations.Psi:
             return self.place.Psi_q
         if self.is_scaled_alone:
@@ -331,13 +336,13 @@ class Rows:
 
     @kept
     def left_singular_vectors(self) -> Array:
-        """Of Psi_q W^-1/2 with rows of length one, in the order of the values on which its rank is decided."""
+        """Return left singular vectors of Psi_q W^-1/2 with rows of length one, in the order of its singular values."""
         J = self._unit
         return svd(J)[0] if J.size else np.eye(len(J))
 
     @kept
     def rank(self) -> Rank:
-        """Decided in the metric of M^-1, rows scaled to length one."""
+        """Decide the rank in the metric of M^-1, rows scaled to length one."""
         m, n = len(self.place.equations.Psi), len(self.place.equations.v)
         if not m or not n:
             return decide_rank(np.zeros(m))
@@ -349,7 +354,8 @@ class Rows:
 
     @kept
     def size(self) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero: by this eps of each row is measured.
+        """Return diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero: by this eps of each row is
+        measured.
 
         A row that vanishes here is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
         on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
@@ -370,7 +376,7 @@ class Rows:
 
     @kept
     def independent(self) -> tuple[int, ...]:
-        """As many rows as the rank says, in order, chosen for the least dependence on each other."""
+        """Choose as many rows as the rank says, in order, for the least dependence on each other."""
         if self.rank.rank == len(self.place.Psi):
             return tuple(range(len(self.place.Psi)))
         from scipy.linalg import qr
@@ -379,24 +385,24 @@ class Rows:
         return tuple(sorted(order[: self.rank.rank].tolist()))
 
     def independence_of(self, rows: Sequence[int]) -> float:
-        """The smallest singular value of these rows, each of length one: 0 where one depends on the others."""
+        """Return the smallest singular value of these rows, each of length one: 0 where one depends on the others."""
         return float(np.min(singular_values(self._unit[list(rows)]), initial=1.0))
 
     @kept
     def redundant(self) -> int:
-        """How many rows depend on others."""
+        """Return how many rows depend on others."""
         return len(self.place.Psi) - self.rank.rank - int(np.count_nonzero(self.place.is_open))
 
     @kept
     def depend_only_here(self) -> bool:
-        """Whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
+        """Return whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
         if self.rank.rank == len(self.place.Psi):
             return False
         return self.place.moved(OFF * self.place.v_scale * aside(len(self.place.v))).rank.rank > self.rank.rank
 
     @kept
     def dependent(self) -> tuple[Row, ...]:
-        """The rows that take part in a dependence."""
+        """Return the rows that take part in a dependence."""
         if self.rank.rank == len(self.place.Psi):
             return ()
         U = self.left_singular_vectors[:, self.rank.rank :]

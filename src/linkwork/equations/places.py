@@ -75,7 +75,7 @@ class Places:
         return self.matrices(self.entries)
 
     def matrices(self, entries: Array) -> Array:
-        """Full matrices with these entries in the places of those of Psi_q."""
+        """Return full matrices with these entries in the places of those of Psi_q."""
         found = np.zeros((len(self.q), self.m, len(self.equations.v)))
         found[:, *self.equations.pattern] = entries
         return found
@@ -94,14 +94,14 @@ class Places:
         return np.asarray(np.isfinite(self._gaps).all(axis=1) & np.isfinite(self._linear).all(axis=1))
 
     def __getitem__(self, k: int) -> Place:
-        """One of the states."""
+        """Return one of the states."""
         code = {name: partial(self.functions[name], p=self.p[k]) for name in CODE if name in self.functions}
         e = self.equations.with_values(dict(zip(self.equations.parameters, self.values[k].tolist(), strict=True)))
         return Place(e, self.q[k], self.v[k], 0.0, code, None if self.stated is None else self.stated[k])
 
     @kept
     def of_bodies(self) -> tuple[Array, Array]:
-        """q and v of the bodies, whatever the coordinates."""
+        """Return q and v of the bodies, whatever the coordinates."""
         body = self.equations.chart.body
         if body is None:
             return self.q, self.v
@@ -111,7 +111,7 @@ class Places:
 
     @kept
     def departure(self) -> Array:
-        """How far the bodies are from where, and from how fast, the model states them, on their scales."""
+        """Return how far the bodies are from where, and from how fast, the model states them, on their scales."""
         body = self.equations.chart.body
         if body is None or self.stated is None:
             return np.full(len(self.q), np.inf)
@@ -174,14 +174,14 @@ class Places:
 
     @kept
     def diagonal(self) -> Array:
-        """The diagonal of M."""
+        """Return the diagonal of M."""
         found, (entries, rows) = np.zeros(self.v.shape), self.equations.diagonal
         found[:, rows] = self._inertia[:, entries]
         return found
 
     @kept
     def _roots(self) -> tuple[Flags, Array]:
-        """Where M is regular, and R with M^-1 = R R^T there."""
+        """Return where M is regular, and R with M^-1 = R R^T there."""
         n, e = self.v.shape[1], self.equations
         full, positive = np.zeros((len(self.q), n, n)), np.asarray((self.diagonal > 0.0).all(axis=1))
         if e.M:
@@ -199,7 +199,7 @@ class Places:
 
     @kept
     def is_regular(self) -> Flags:
-        """Whether M is regular, and known to be."""
+        """Return whether M is regular, and known to be."""
         if self.equations.hints.chain is not None:  # whose M is not formed
             return np.zeros(len(self.q), dtype=bool)
         return np.asarray((self.diagonal > 0.0).all(axis=1)) if self.equations.is_diagonal else self._roots[0]
@@ -210,7 +210,7 @@ class Places:
         return self.v_scale[:, j] / self.row_scale[:, i]
 
     def _sums(self, x: Array) -> Array:
-        """Over the entries of each row of Psi_q, in their order."""
+        """Sum over the entries of each row of Psi_q, in their order."""
         found = np.zeros((len(x), self.m))
         for k, i in enumerate(self.equations.pattern[0].tolist()):
             found[:, i] += x[:, k]
@@ -218,7 +218,7 @@ class Places:
 
     @kept
     def unit(self) -> Array:
-        """Psi_q M^-1/2 with rows of length one."""
+        """Return Psi_q M^-1/2 with rows of length one."""
         least = 0.0 if self.equations.chart.kind == "stated" else ROUNDING
         vanishing = np.sqrt(self._sums((self.entries * self._ratio) ** 2)) <= least
         if self.equations.is_diagonal:
@@ -233,7 +233,10 @@ class Places:
 
     @kept
     def singular_values(self) -> Array:
-        """Of `unit`, largest first, with zeros behind where there are more rows than velocities."""
+        """Return the singular values of `unit`, largest first.
+
+        Zeros follow where there are more rows than velocities.
+        """
         found = np.zeros((len(self.q), self.m))
         if found.size and self.v.size:
             known: Flags = np.asarray(np.isfinite(self.unit).all(axis=(1, 2)))
@@ -248,7 +251,7 @@ class Places:
 
     @kept
     def smallest(self) -> Array:
-        """The smallest singular value kept, 1 if there is none."""
+        """Return the smallest singular value kept, 1 if there is none."""
         if not self.m:
             return np.ones(len(self.q))
         last = np.take_along_axis(self.singular_values, np.maximum(self.rank - 1, 0)[:, None], axis=1)[:, 0]
@@ -256,7 +259,7 @@ class Places:
 
     @kept
     def size(self) -> Array:
-        """diag(Psi_q M^-1 Psi_q^T), see Rows.size."""
+        """Return diag(Psi_q M^-1 Psi_q^T), see Rows.size."""
         e, m = self.equations, self.m
         i, j = e.pattern
         inertia = self.diagonal[:, j]
@@ -277,7 +280,7 @@ class Places:
 
     @kept
     def depend_only_here(self) -> Flags:
-        """Whether rows depend on others only where the joints are closed, see Rows."""
+        """Return whether rows depend on others only where the joints are closed, see Rows."""
         found = self.rank < self.m
         if found.any():
             moved = replace(self, q=self.run("retract", self.q, OFF * self.v_scale * aside(self.v.shape[1])))
@@ -285,21 +288,21 @@ class Places:
         return found
 
     def replaced(self, rows: NDArray[np.intp], others: Places) -> Places:
-        """With others in the place of these states."""
+        """Return the places with others instead of these states."""
         made = {name: getattr(self, name).copy() for name in ("values", "p", "q", "v")}
         for name, own in made.items():
             own[rows] = getattr(others, name)
         return replace(self, **made)
 
     def chosen(self, rows: Flags | NDArray[np.intp]) -> Places:
-        """Some of these states."""
+        """Return some of these states."""
         stated = None if self.stated is None else self.stated[rows]
         values, p, q, v = (x[rows] for x in (self.values, self.p, self.q, self.v))
         return replace(self, values=values, p=p, q=q, v=v, stated=stated)
 
 
 def _each(f: Callable[[Array], Any], matrices: Array) -> Array:
-    """What f makes of each matrix, all at once if it can; NaN where it fails."""
+    """Return what f makes of each matrix, all at once if it can; NaN where it fails."""
     try:
         return np.asarray(f(matrices))
     except np.linalg.LinAlgError:

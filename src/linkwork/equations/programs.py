@@ -42,7 +42,7 @@ Metric: TypeAlias = Literal["mass", "near mass", "unit"]
 
 
 def start(source: Source) -> ComputationSequence:
-    """parameters -> q and v as the model states them, and behind them those of the bodies."""
+    """Compute parameters -> q and v as the model states them, and behind them those of the bodies."""
     e = source.equations
     of_bodies = () if e.chart.body is None else (*e.chart.body.chart.start_q, *e.chart.body.chart.start_v)
     return ComputationSequence("start", [*e.parameters], [*e.chart.start_q, *e.chart.start_v, *of_bodies])
@@ -59,7 +59,7 @@ class Source:
 
     @kept
     def factor(self) -> Solver:
-        """Of the linear system of corrections."""
+        """Factor the linear system of corrections."""
         e = self.equations
         if self.metric == "mass":
             return factor_of(e)
@@ -71,13 +71,13 @@ class Source:
 
     @kept
     def closing(self) -> Solver:
-        """Of the linear system of corrections of positions, which the rows of Psi alone have to satisfy."""
+        """Factor the linear system of corrections of positions, which the rows of Psi alone have to satisfy."""
         e = self.equations
         return Source(e.of_positions, self.metric).factor if e.slips else self.factor
 
     @kept
     def entries(self) -> list[Expr]:
-        """Symbols for what `close` has found of the factor."""
+        """Return symbols for what `close` has found of the factor."""
         return [symbol(f"factor {k}") for k in range(len(self.factor.entries()))]
 
     @kept
@@ -97,12 +97,12 @@ class Source:
 
     @property
     def pivots(self) -> list[Expr]:
-        """Of the explicit form, which must not vanish."""
+        """The pivots of the explicit form, which must not vanish."""
         return self._unveiled[1]
 
     @kept
     def pivot_values(self) -> Tape:
-        """What gives them for the values of parameters, t, q and v."""
+        """Return what gives them for the values of parameters, t, q and v."""
         e = self.equations
         return Tape([*e.parameters, TIME, *e.q, *e.v], self.pivots)
 
@@ -112,12 +112,12 @@ class Source:
 
     @kept
     def solution(self) -> list[Expr]:
-        """(a, lam)."""
+        """Return (a, lam)."""
         return self._unveiled[0] if self.explicit else self.linear.improve(*self.linear.once())
 
     @kept
     def sampled(self) -> dict[Expr, Expr]:
-        """What is watched and has to be solved for: accelerations, multipliers and pivots, with their values."""
+        """Return what is watched and has to be solved for: accelerations, multipliers and pivots, with their values."""
         e, used = self.equations, set(ordered(event.when for event in self.equations.events))
         solved = used.intersection((*e.a, *e.lam))
         found = {x: y for x, y in zip((*e.a, *e.lam), self.solution, strict=True) if x in used} if solved else {}
@@ -132,7 +132,7 @@ class Source:
 
     @kept
     def parameters(self) -> list[Expr]:
-        """What is fixed during a motion, or changes with events only."""
+        """Return what is fixed during a motion, or changes with events only."""
         e = self.equations
         chosen = [ALPHA, BETA, WEAKNESS, *eps_of(e), *mobility_of(e), *kept_of(e), *self.first_pivots]
         return [*e.parameters, *chosen]
@@ -142,7 +142,7 @@ Program: TypeAlias = Callable[[Source], ComputationSequence | None]  # None wher
 
 
 def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
-    """M with a little more on its diagonal, so that every motion has inertia."""
+    """Return M with a little more on its diagonal, so that every motion has inertia."""
     softened = dict(e.M)
     for turning in (False, True):
         columns = [k for k, turns in enumerate(e.turning) if bool(turns) == turning]
@@ -153,13 +153,15 @@ def _softened(e: Equations) -> dict[tuple[int, int], Expr]:
 
 
 def constraints(s: Source) -> ComputationSequence:
-    """(t, q, v) -> (Psi, Psi_dot)."""
+    """Compute (t, q, v) -> (Psi, Psi_dot)."""
     e = s.equations
     return ComputationSequence("constraints", (TIME, *e.q, *e.v), [*e.Psi, *e.Psi_dot])
 
 
 def linear(s: Source) -> ComputationSequence:
-    """(t, q) -> entries of Psi_q, what tells reversed axes, the longest arm if known, entries of what M is made of."""
+    """Compute (t, q) -> entries of Psi_q, signs of reversed axes, the longest arm if known, entries that M is made
+    of.
+    """
     e = s.equations
     arm = () if e.hints.arm is None else (e.hints.arm,)
     inertia = [*e.M.values()] if e.hints.chain is None else [*e.hints.chain.tree.entries(), *e.hints.chain.M.values()]
@@ -167,13 +169,13 @@ def linear(s: Source) -> ComputationSequence:
 
 
 def retract(s: Source) -> ComputationSequence:
-    """(q, dx) -> q moved."""
+    """Compute (q, dx) -> q moved."""
     e = s.equations
     return ComputationSequence("retract", (*e.q, *e.dx), e.chart.retract)
 
 
 def close(s: Source) -> ComputationSequence:
-    """(t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used.
+    """Compute (t, q, v) -> (t, q moved, v, Psi, factor): a step of Newton towards Psi = 0, with the factor it used.
 
     The least change dx in the metric, from the linear system with the right side (0, -Psi).
     """
@@ -184,7 +186,7 @@ def close(s: Source) -> ComputationSequence:
 
 
 def align(s: Source) -> ComputationSequence:
-    """What close returns -> (t, q, v changed, Psi, Psi_dot): the same for Psi_dot = 0, with that factor."""
+    """Return what close returns -> (t, q, v changed, Psi, Psi_dot): the same for Psi_dot = 0, with that factor."""
     e, n = s.equations, len(s.equations.v)
     dv = s.found_factor.solve([ZERO] * n + [-gap for gap in e.Psi_dot])[:n]
     pushed = [v + d for v, d in zip(e.v, dv, strict=True)]
@@ -193,7 +195,7 @@ def align(s: Source) -> ComputationSequence:
 
 
 def report(s: Source) -> ComputationSequence:
-    """(t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma."""
+    """Compute (t, q, v, a, lam) -> kinetic and potential energy, the named outputs, Psi_dot, and Psi_q a - gamma."""
     e, n, m = s.equations, len(s.equations.v), len(s.equations.Psi)
     named = (output.shown for outputs in e.outputs.values() for output in outputs.values())
     Psi_ddot = [x - g for x, g in zip(multiply(e, [*e.a, *[ZERO] * m])[n:], e.gamma, strict=True)]
@@ -202,12 +204,12 @@ def report(s: Source) -> ComputationSequence:
 
 
 def dynamics(s: Source) -> ComputationSequence:
-    """Accelerations and multipliers from the quasi-definite system, its solution repeated."""
+    """Return accelerations and multipliers from the quasi-definite system, its solution repeated."""
     return by_repetition(s, s.equations.qd)
 
 
 def stabilized_dynamics(s: Source) -> ComputationSequence:
-    """The same with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t.
+    """Return the same with qd = N(q) (v + dv) where dv is the least change with Psi_q (v + dv) = -Psi_t.
 
     Positions move along the constraints although the velocities have drifted off them. It is the stabilized index-2
     form of Gear, Gupta and Leimkuhler with the multiplier of the positions eliminated [gear1985].
@@ -218,7 +220,7 @@ def stabilized_dynamics(s: Source) -> ComputationSequence:
 
 
 def explicit_dynamics(s: Source) -> ComputationSequence:
-    """Accelerations and multipliers from symbolic LU."""
+    """Return accelerations and multipliers from symbolic LU."""
     return ComputationSequence("dynamics", _state(s), [*s.equations.qd, *_rates(s.equations, s.solution)])
 
 
@@ -232,7 +234,7 @@ def _state(s: Source) -> tuple[Expr, ...]:
 
 
 def _rates(e: Equations, x: Sequence[Expr]) -> list[Expr]:
-    """(a, work rates, lam) of a solution (a, lam)."""
+    """Return (a, work rates, lam) of a solution (a, lam)."""
     powers = substitute(e.work_rates, dict(zip((*e.a, *e.lam), x, strict=True)))
     return [*x[: len(e.v)], *powers, *x[len(e.v) :]]
 
@@ -240,7 +242,7 @@ def _rates(e: Equations, x: Sequence[Expr]) -> list[Expr]:
 def by_repetition(
     s: Source, qd: Sequence[Expr], more: Sequence[Expr] = (), behind: Sequence[Expr] = ()
 ) -> ComputationSequence:
-    """(t, q, v, work) -> (qd, a, work rates, more, lam, what comes behind), the solution (a, lam) repeated."""
+    """Compute (t, q, v, work) -> (qd, a, work rates, more, lam, what comes behind), the solution (a, lam) repeated."""
     e, by, n, m = s.equations, s.linear, len(s.equations.v), len(s.equations.Psi)
     first, n_y = len(e.q), len(e.q) + n + N_WORK + len(more)
     slots, again = (*range(first, first + n), *range(n_y, n_y + m)), None
@@ -263,33 +265,33 @@ def by_repetition(
 
 
 def terms(s: Source) -> ComputationSequence:
-    """(t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows: of what another formulation makes the dynamics."""
+    """Compute (t, q, v) -> (M, Psi_q, Q, gamma), full matrices by rows, for another formulation."""
     e, n, m = s.equations, range(len(s.equations.v)), range(len(s.equations.Psi))
     full = [*(e.M.get((i, j), ZERO) for i in n for j in n), *(e.Psi_q.get((i, j), ZERO) for i in m for j in n)]
     return ComputationSequence("terms", (TIME, *e.q, *e.v), [*full, *e.Q, *e.gamma])
 
 
 def rates(s: Source) -> ComputationSequence:
-    """(t, q, v, a, lam) -> (qd, work rates)."""
+    """Compute (t, q, v, a, lam) -> (qd, work rates)."""
     e = s.equations
     inputs = (TIME, *e.q, *e.v, *e.a, *e.lam)
     return ComputationSequence("rates", inputs, [*e.qd, *e.work_rates])
 
 
 def switches(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
+    """Compute (t, q, v) -> functions at whose zeros events happen, pivots are given up, forces or drivers switch."""
     e, watched = s.equations, substitute(s.watched, s.sampled)
     return ComputationSequence("switches", (TIME, *e.q, *e.v), watched) if watched else None
 
 
 def sampled(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> of what these functions are made that has to be solved for."""
+    """Compute (t, q, v) -> what these functions depend on and has to be solved for."""
     e, found = s.equations, [*s.sampled.values()]
     return ComputationSequence("sampled", (TIME, *e.q, *e.v), found) if found else None
 
 
 def jumps(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> of each event the rows G that it prescribes, w less their values, holds, and the rate of `when`."""
+    """Compute (t, q, v) -> rows G that each event prescribes, w less their values, holds, and the rate of `when`."""
     e, jumps = s.equations, list[Expr]()
     for event in e.events:
         G = jacobian(event.rows, e.v)
@@ -302,12 +304,12 @@ def jumps(s: Source) -> ComputationSequence | None:
 
 
 def samples(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> new values of what is sampled, clock by clock."""
+    """Compute (t, q, v) -> new values of what is sampled, clock by clock."""
     return _signals(s, "samples", [x for clock in s.equations.clocks for x in clock.holds.values()])
 
 
 def signals(s: Source) -> ComputationSequence | None:
-    """(t, q, v) -> the outputs that the model names, in SI."""
+    """Compute (t, q, v) -> the outputs that the model names, in SI."""
     return _signals(s, "signals", [x.expression for x in s.equations.outputs.get("outputs", {}).values()])
 
 
@@ -319,20 +321,20 @@ def _signals(s: Source, name: str, found: list[Expr]) -> ComputationSequence | N
 
 
 def implicit_jacobian(s: Source, form: str) -> ComputationSequence:
-    """(t, y) -> the entries of f_y of M y' = f(t, y) in a form of equations/implicit.py."""
+    """Compute (t, y) -> the entries of f_y of M y' = f(t, y) in a form of equations/implicit.py."""
     found = implicit_form(s.equations, form)
     return ComputationSequence("implicit_jacobian", (TIME, *found.y), [*found.f_y().values()])
 
 
 def linearized(s: Source) -> ComputationSequence:
-    """(t, q, v, work, a, lam) -> the entries of `linearize`, block by block."""
+    """Compute (t, q, v, work, a, lam) -> the entries of `linearize`, block by block."""
     e = s.equations
     entries = [entry for block in linearize(e) for entry in block.values()]
     return ComputationSequence("linearized", (TIME, *e.q, *e.v, *WORK, *e.a, *e.lam), entries)
 
 
 def implicit(s: Source, form: str) -> ComputationSequence:
-    """(t, y) -> f."""
+    """Compute (t, y) -> f."""
     found = implicit_form(s.equations, form)
     return ComputationSequence("implicit", (TIME, *found.y), found.f)
 

@@ -24,7 +24,10 @@ Pushed: TypeAlias = Callable[[Any, Any], list[Expr]]  # joint, body -> the gener
 def reaction_outputs(
     joints: Sequence[Any], frames: Mapping[str, Any], pushed: Pushed, rows: Sequence[Row], lam: Sequence[Expr]
 ) -> dict[str, Output]:
-    """The reactions of all joints that have constraints; `lam` belongs to `rows`, those of other joints may be none."""
+    """Return the reactions of all joints that have constraints.
+
+    `lam` belongs to `rows`, those of other joints may be none.
+    """
     lam_of: dict[str, list[Expr]] = {}
     for row, x in zip(rows, lam, strict=True):
         lam_of.setdefault(row.element, []).append(x)
@@ -48,7 +51,7 @@ def _planar_reaction(
     lam: Sequence[Expr],
     beside: Carried | None,
 ) -> dict[str, Output]:
-    """Force and torque of the joint on body j at its point of the joint (on body i, reversed, if j is the ground)."""
+    """Return force and torque of the joint on body j at its point (on body i, reversed, if j is the ground)."""
     on_j = not isinstance(joint.body_j, Ground)
     body = joint.body_j if on_j else joint.body_i
     if isinstance(body, Ground) or isinstance(joint, VelocityConstraint | Coupling):
@@ -81,7 +84,7 @@ def _spatial_reaction(
     lam: Sequence[Expr],
     beside: Carried | None,
 ) -> dict[str, Output]:
-    """Force and torque of the joint on body j at its point P_j of the joint: x .. tz in the axes of the ground.
+    """Return force and torque of the joint on body j at its point P_j of the joint: x .. tz in the axes of the ground.
 
     P_j is where it touches a plane, if it does. joint.x .. joint.tz are the same in the axes x_i, y_i, z_i of the
     joint. If body j is the ground, they are what

@@ -45,7 +45,7 @@ class Solution:
 
     @property
     def needs_repetition(self) -> bool:
-        """Else there is neither eps nor another M, and the first solution is exact."""
+        """Whether there is eps or another M; else the first solution is exact."""
         return bool(self.equations.Psi) or not self.regular
 
     def find_rest(self, x: Sequence[Expr]) -> list[Expr]:
@@ -53,7 +53,7 @@ class Solution:
         return [b - Kx for b, Kx in zip(right, multiply(self.equations, x), strict=True)]
 
     def once(self) -> tuple[list[Expr], list[Expr]]:
-        """The solution and its rest; few coordinates need that of their constraints alone."""
+        """Return the solution and its rest; few coordinates need that of their constraints alone."""
         e = self.equations
         x, n = self.solver.solve([*e.Q, *e.gamma]), len(e.v)
         if not self.needs_repetition:
@@ -63,16 +63,16 @@ class Solution:
         return x, [ZERO] * n + minus(e.gamma, e.Psi_q, x)
 
     def improve(self, x: Sequence[Expr], rest: Sequence[Expr]) -> list[Expr]:
-        """A repetition: with the solution for the rest."""
+        """Repeat: return the solution for the rest."""
         return [old + new for old, new in zip(x, self.solver.solve(rest), strict=True)]
 
     def weakness(self) -> Expr:
-        """eps by the pivots of the rows, added up: one for each row that depends on others, else nearly zero."""
+        """Return eps by the pivots of the rows, added up: one for each row that depends on others, else nearly zero."""
         e = self.equations
         return -dot(eps_of(e), [self.solver.reciprocal(len(e.v) + i) for i in range(len(e.Psi))])
 
     def is_unsettled(self, rest: Sequence[Expr], change: Sequence[Expr]) -> Expr:
-        """Whether the solution for the rest of (a, lam) changes a by more than SETTLED, both in the metric of M.
+        """Return whether the solution for the rest of (a, lam) changes a by more than SETTLED, both in the metric of M.
 
         da M da = -rest . (da, dlam), but for eps, and a M a = Q . a - gamma . lam
         """

@@ -21,7 +21,7 @@ from linkwork.model import Model
 
 
 def stated_equations(model: Model) -> Equations:
-    """M a + Psi_q^T lam = Q as it stands.
+    """Take M a + Psi_q^T lam = Q as it stands.
 
     Kinetic energy is v^T M v / 2. Its rate is v^T Q + v^T M_dot v / 2 but for constraints, whatever the system; what of
     this the potential does not account for is the power of applied forces.

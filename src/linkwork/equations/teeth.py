@@ -32,7 +32,7 @@ class Carried(NamedTuple):
 def carried_by_pins(
     joints: Sequence[Any], lam_of: Mapping[str, Sequence[Expr]], frames: Mapping[str, Any]
 ) -> dict[str, Carried]:
-    """By the names of pins, and of gears in space, whose reaction is the force of their teeth."""
+    """Return, by pins and by gears in space, the force of the teeth that their reaction carries."""
     carried: dict[str, Carried] = {}
     for gear in (joint for joint in joints if isinstance(joint, Gear | SpatialGear)):
         chains = [_pins(joints, body.name, gear.carrier.name) for body in (gear.body_i, gear.body_j)]
@@ -55,7 +55,7 @@ def carried_by_pins(
 
 
 def _planar_force(gear: Gear, lam: Expr, centre_i: Vector, centre_j: Vector) -> Vector:
-    """f, at the pitch point R_i e from the centre of gear i, t = perp(e).
+    """Return f, at the pitch point R_i e from the centre of gear i, t = perp(e).
 
     e runs to the other centre, and away from it where gear i is the inner one of an internal pair. With a pressure
     angle the teeth also push |lam| tan(pressure_angle) towards the centre of a gear with outer teeth.
@@ -75,7 +75,10 @@ def _carried_in_space(
     pins: Sequence[Vector],
     frames: Mapping[str, Any],
 ) -> dict[str, Carried]:
-    """Of the gear and its pins; forces across the axes are carried with their moments, but for those about the axes."""
+    """Return what a gear and its pins carry.
+
+    Forces across the axes come with their moments, but for those about them.
+    """
     i, j = frames[gear.body_i.name], frames[gear.body_j.name]
     axes = i.direction(unit(gear.axis)), j.direction(unit(gear.axis_j))
     points = i.point(gear.s_i), j.point(gear.s_j)
@@ -96,7 +99,7 @@ def _carried_in_space(
 
 
 def _mesh(gear: SpatialGear, a_i: Vector, a_j: Vector, C_i: Vector, C_j: Vector) -> tuple[Vector, Vector]:
-    """t and the pitch point P, which the carrier holds; t is zero where the axes neither meet nor are parallel.
+    """Return t and the pitch point P, which the carrier holds; t is zero where the axes neither meet nor are parallel.
 
     Parallel axes: P = C_i + R_i e, t = a_i x e, with e towards C_j, or away from it if gear i is the inner one.
     Axes that meet in an apex at the angle beta: the pitch cones touch along g = (R_j a_i +- R_i a_j) / sin(beta), - for
@@ -120,7 +123,7 @@ def _mesh(gear: SpatialGear, a_i: Vector, a_j: Vector, C_i: Vector, C_j: Vector)
 
 
 def _pins(joints: Sequence[Any], gear: str, carrier: str) -> list[tuple[Any, str]]:
-    """The pins that hold the centre of a gear to the carrier, with the body that each holds.
+    """Return the pins that hold the centre of a gear to the carrier, with the body that each holds.
 
     It is one between the two, or two on the same axis of a third body, as for a sun that turns in the frame.
     """
@@ -142,7 +145,7 @@ def _pins(joints: Sequence[Any], gear: str, carrier: str) -> list[tuple[Any, str
 
 
 def _have_one_axis(pin: Any, second: Any, body: str) -> bool:
-    """Whether two pins are on one axis of this body whatever the values of parameters."""
+    """Return whether two pins are on one axis of this body whatever the values of parameters."""
     is_i = [one.body_i.name == body for one in (pin, second)]
     place, other = (Vector(one.s_i if first else one.s_j) for one, first in zip((pin, second), is_i, strict=True))
     if isinstance(pin, Revolute):

@@ -63,7 +63,7 @@ class Hinge:
     def measure(
         self, frames: Mapping[str, Any], motion: Mapping[Expr, Expr], q: List, v: List
     ) -> tuple[list[Expr], list[Expr]]:
-        """Its coordinates and velocities, of the frames of the bodies; q and v are those of the child itself."""
+        """Return its coordinates and velocities, of the frames of the bodies; q and v are those of the child itself."""
         if self.joint is None:
             return list(q), list(v)
         i, j = (frames[body.name] for body in (self.joint.body_i, self.joint.body_j))
@@ -77,7 +77,7 @@ class Hinge:
 
 
 def span_tree(ground: Ground, bodies: Sequence[Any], joints: Sequence[Any], cut: Sequence[str]) -> list[Hinge]:
-    """The tree from the ground that leaves the fewest constraint rows to its cuts, and among such short loops.
+    """Return the tree from the ground that leaves the fewest constraint rows to its cuts, and among such short loops.
 
     It grows by the joint with the most rows, of those nearest to the ground; parents come before their children. The
     joints named in `cut` stay outside. A body that no joint reaches floats.

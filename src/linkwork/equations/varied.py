@@ -45,13 +45,13 @@ class By:
 
 
 def holding(e: Equations, chosen: Chosen) -> list[Expr]:
-    """Values that events change and that vary: those chosen, and those that get values which may vary."""
+    """Return values that events change and that vary: those chosen, and those that get values which may vary."""
     given = [*(event.holds for event in e.events), *(clock.holds for clock in e.clocks)]
     return [h for h in e.held if h in chosen or any(h in own and not own[h].is_constant for own in given)]
 
 
 def varying(e: Equations, chosen: Chosen) -> list[Expr]:
-    """What varies along a motion: q, v, work and held values."""
+    """Return what varies along a motion: q, v, work and held values."""
     return [*e.q, *e.v, *WORK, *holding(e, chosen)]
 
 
@@ -60,23 +60,26 @@ def size_of_variation(e: Equations, chosen: Chosen) -> int:
 
 
 def variation_of(x: Expr, p: Expr) -> Expr:
-    """The symbol of dx/dp."""
+    """Return the symbol of dx/dp."""
     return symbol(f"d({x.value})/d({p.value})")
 
 
 def _state(e: Equations, chosen: Chosen) -> tuple[Expr, ...]:
-    """The arguments of the programs: time, state, and its variations by one parameter after the other."""
+    """Return the arguments of the programs: time, state, and its variations by one parameter after the other."""
     return TIME, *e.q, *e.v, *WORK, *(variation_of(x, p) for p in chosen for x in varying(e, chosen))
 
 
 def _vary(e: Equations, p: Expr, outputs: Sequence[Expr], by: Mapping[Expr, Expr], chosen: Chosen) -> list[Expr]:
-    """d outputs, where q, v, held values and what else `by` says vary."""
+    """Return d outputs, where q, v, held values and what else `by` says vary."""
     direction = {x: variation_of(x, p) for x in (*e.q, *e.v, *holding(e, chosen))}
     return directional(outputs, {p: ONE, **direction, **by})
 
 
 def varied_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
-    """(t, q, v, work, variations) -> (qd, a, work rates, rates of the variations, lam); without lam, the derivative."""
+    """Compute (t, q, v, work, variations) -> (qd, a, work rates, rates of the variations, lam).
+
+    Without lam, the derivative.
+    """
     e, n = s.equations, len(s.equations.v)
     inputs = [*e.q, *e.v, *holding(e, chosen), *_fixed(e, chosen)]
     known = dict(zip((*e.a, *e.lam), s.solution, strict=True))
@@ -90,14 +93,14 @@ def varied_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
 
 
 def varied_report(s: Source, chosen: Chosen) -> ComputationSequence:
-    """(t, q, v, work, variations, a, lam) -> (da, dlam) by one parameter after the other."""
+    """Compute (t, q, v, work, variations, a, lam) -> (da, dlam) by one parameter after the other."""
     e = s.equations
     found = [y for _, x in _solved(s, chosen, {}, MORE if s.linear.needs_repetition else 0) for y in x]
     return ComputationSequence("varied_report", (*_state(e, chosen), *e.a, *e.lam), found)
 
 
 def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
-    """Parameters chosen that no event changes."""
+    """Return parameters chosen that no event changes."""
     held = set(e.held)
     return [p for p in chosen if p not in held]
 
@@ -105,7 +108,7 @@ def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
 def _solved(
     s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: int
 ) -> Iterator[tuple[list[Expr], list[Expr]]]:
-    """Of each parameter how what F depends on varies, and (da, dlam).
+    """Yield for each parameter how the arguments of F vary, and (da, dlam).
 
     The Jacobian of F is formed once for all parameters, and so is the factor of K.
     """
@@ -123,13 +126,13 @@ def _solved(
 
 
 def onto(s: Source, chosen: Chosen) -> ComputationSequence:
-    """(t, q, v, work, variations) -> variations with the least change that lets Psi and Psi_dot stay zero."""
+    """Compute (t, q, v, work, variations) -> variations with the least change that lets Psi and Psi_dot stay zero."""
     e, n = s.equations, len(s.equations.v)
     of, found = varying(e, chosen), list[Expr]()
     Psi = e.of_positions.Psi
 
     def least(solver: Any, gaps: Sequence[Expr], Psi_q: Mapping[tuple[int, int], Expr]) -> list[Expr]:
-        """dx with Psi_q dx = -gaps, its solution repeated once."""
+        """Return dx with Psi_q dx = -gaps, its solution repeated once."""
         dx = solver.solve([*[ZERO] * n, *(-x for x in gaps)])[:n]
         again = solver.solve([*[ZERO] * n, *(-x for x in plus(gaps, Psi_q, dx))])[:n]
         return [x + more for x, more in zip(dx, again, strict=True)]
@@ -147,12 +150,12 @@ def onto(s: Source, chosen: Chosen) -> ComputationSequence:
 
 
 def _product(a: Any, b: Any) -> Any:
-    """What does not change has no rate, even where a slope is infinite, as that of a root at zero."""
+    """Return what does not change has no rate, even where a slope is infinite, as that of a root at zero."""
     return np.where((np.asarray(a) == 0.0) | (np.asarray(b) == 0.0), 0.0, a * b)
 
 
 def programs(chosen: Chosen) -> tuple[Program, ...]:
-    """All of them."""
+    """Return all programs."""
     return tuple(By(program, chosen) for program in (varied_dynamics, varied_report, onto))
 
 
@@ -163,7 +166,8 @@ def vary(
     values: Mapping[Expr, Any],
     direction: Mapping[Expr, Any],
 ) -> list[Any]:
-    """d outputs where symbols have these values and vary in this direction, of numbers or of arrays of one shape.
+    """Return d outputs where symbols have these values and vary in this direction, of numbers or of arrays of one
+    shape.
 
     A name stands for the same outputs always.
     """

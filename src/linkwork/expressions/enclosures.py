@@ -32,7 +32,7 @@ MOST_TURNS = 2.0**40  # an angle beyond has lost the digits that say where on th
 
 
 def put(out: Enclosure, low: float, high: float, slope_low: float, slope_high: float) -> None:
-    """The bounds, rounded outward; what is undetermined (infinity less infinity) is unbounded."""
+    """Store the bounds, rounded outward; what is undetermined (infinity less infinity) is unbounded."""
     out[0] = low * (LESS if low > 0.0 else MORE) if low == low else -INF
     out[1] = high * (MORE if high > 0.0 else LESS) if high == high else INF
     out[2] = slope_low * (LESS if slope_low > 0.0 else MORE) if slope_low == slope_low else -INF
@@ -40,18 +40,18 @@ def put(out: Enclosure, low: float, high: float, slope_low: float, slope_high: f
 
 
 def put_nothing(out: Enclosure) -> None:
-    """No value."""
+    """Store that there is no value."""
     out[0] = out[1] = math.nan
     out[2], out[3] = -INF, INF
 
 
 def times(x: float, y: float) -> float:
-    """x y, where zero times what is unbounded is zero."""
+    """Multiply x y, where zero times what is unbounded is zero."""
     return 0.0 if x == 0.0 or y == 0.0 else x * y
 
 
 def product(a: float, b: float, c: float, d: float) -> tuple[float, float]:
-    """[a, b] [c, d]"""
+    """Return [a, b] [c, d]"""
     ac, ad, bc, bd = a * c, a * d, b * c, b * d
     total = ac + ad + bc + bd
     if total != total:
@@ -60,7 +60,7 @@ def product(a: float, b: float, c: float, d: float) -> tuple[float, float]:
 
 
 def reciprocal(a: float, b: float) -> tuple[float, float]:
-    """1/[a, b]"""
+    """Return 1/[a, b]"""
     if a > 0.0 or b < 0.0:
         return 1.0 / b, 1.0 / a
     if a == 0.0 and b > 0.0:
@@ -79,7 +79,7 @@ def logarithm(x: float) -> float:
 
 
 def raised(x: float, n: float) -> float:
-    """x^n for x >= 0 and n > 0, infinite beyond the range of numbers."""
+    """Return x^n for x >= 0 and n > 0, infinite beyond the range of numbers."""
     if x == 0.0 or n * logarithm(x) > LARGEST_EXPONENT:
         return 0.0 if x == 0.0 else INF
     return math.pow(x, n)
@@ -90,7 +90,7 @@ def is_whole(n: float) -> bool:
 
 
 def power_range(a: float, b: float, n: float) -> tuple[float, float]:
-    """[a, b]^n where it has values; of other than whole n that is from zero on."""
+    """Return [a, b]^n where it has values; of other than whole n that is from zero on."""
     if n == 0.0:
         return 1.0, 1.0
     size = abs(n)
@@ -110,7 +110,7 @@ def floor(x: float) -> float:
 
 
 def cosine_range(a: float, b: float, at_a: float, at_b: float, top: float) -> tuple[float, float]:
-    """The range of a wave of period 2 pi with its tops at `top` and the values at both ends."""
+    """Return the range of a wave of period 2 pi with its tops at `top` and the values at both ends."""
     a, b = (a - top) / TURN - ROUNDED * (abs(a) + 1.0), (b - top) / TURN + ROUNDED * (abs(b) + 1.0)
     low, high = min(at_a, at_b), max(at_a, at_b)
     if floor(a) < floor(b):
@@ -133,7 +133,7 @@ def negate(a: Enclosure, out: Enclosure) -> None:
 
 
 def multiply(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
-    """(a b)' = a' b + a b'"""
+    """Apply (a b)' = a' b + a b'"""
     low, high = product(a[0], a[1], b[0], b[1])
     first_low, first_high = product(a[2], a[3], b[0], b[1])
     second_low, second_high = product(a[0], a[1], b[2], b[3])
@@ -141,7 +141,7 @@ def multiply(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
 
 
 def square(a: Enclosure, out: Enclosure) -> None:
-    """(a^2)' = 2 a a'"""
+    """Apply (a^2)' = 2 a a'"""
     low, high = power_range_of_two(a[0], a[1])
     slope_low, slope_high = product(2.0 * a[0], 2.0 * a[1], a[2], a[3])
     put(out, low, high, slope_low, slope_high)
@@ -153,7 +153,7 @@ def power_range_of_two(a: float, b: float) -> tuple[float, float]:
 
 
 def divide(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
-    """(a/b)' = (a' - (a/b) b')/b"""
+    """Apply (a/b)' = (a' - (a/b) b')/b"""
     r_low, r_high = reciprocal(b[0], b[1])
     low, high = product(a[0], a[1], r_low, r_high)
     part_low, part_high = product(low, high, b[2], b[3])
@@ -162,13 +162,13 @@ def divide(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
 
 
 def chain(out: Enclosure, low: float, high: float, d_low: float, d_high: float, a: Enclosure) -> None:
-    """f(a)' = f'(a) a', with bounds of f and f'."""
+    """Apply f(a)' = f'(a) a', with bounds of f and f'."""
     slope_low, slope_high = product(d_low, d_high, a[2], a[3])
     put(out, low, high, slope_low, slope_high)
 
 
 def raise_to(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
-    """(a^b)' = b a^(b-1) a', or a^b = exp(b log a) where the exponent varies"""
+    """Apply (a^b)' = b a^(b-1) a', or a^b = exp(b log a) where the exponent varies"""
     if b[0] == b[1]:
         n = b[0]
         if a[1] < 0.0 and not is_whole(n):
@@ -215,7 +215,7 @@ def enclose_sqrt(a: Enclosure, out: Enclosure) -> None:
 
 
 def ranges_on_circle(a: Enclosure) -> tuple[float, float, float, float]:
-    """Of the sine and of the cosine."""
+    """Return the ranges of sine and cosine."""
     low, high = a[0], a[1]
     if not (high - low < TURN and max(abs(low), abs(high)) < MOST_TURNS):
         return -1.0, 1.0, -1.0, 1.0
@@ -235,7 +235,7 @@ def enclose_cos(a: Enclosure, out: Enclosure) -> None:
 
 
 def enclose_tan(a: Enclosure, out: Enclosure) -> None:
-    """1 + tan^2 is the slope; at a pole nothing is bounded."""
+    """Enclose tan with slope 1 + tan^2; at a pole nothing is bounded."""
     _, _, c_low, c_high = ranges_on_circle(a)
     if c_low <= 0.0 <= c_high:
         put(out, -INF, INF, -INF, INF)
@@ -254,7 +254,7 @@ def enclose_acos(a: Enclosure, out: Enclosure) -> None:
 
 
 def put_inverse(a: Enclosure, out: Enclosure, offset: float, sign: float) -> None:
-    """offset + sign asin(a), whose slope is sign/sqrt(1 - a^2)"""
+    """Store offset + sign asin(a), whose slope is sign/sqrt(1 - a^2)"""
     if a[0] > 1.0 or a[1] < -1.0:
         put_nothing(out)
         return
@@ -275,20 +275,20 @@ def enclose_atan(a: Enclosure, out: Enclosure) -> None:
 
 
 def enclose_tanh(a: Enclosure, out: Enclosure) -> None:
-    """1 - tanh^2 is the slope, as 1/cosh^2 with its digits where that is small."""
+    """Enclose tanh with slope 1 - tanh^2, as 1/cosh^2 with its digits where that is small."""
     nearest = 0.0 if a[0] <= 0.0 <= a[1] else min(abs(a[0]), abs(a[1]))
     d_low, d_high = slope_of_tanh(max(abs(a[0]), abs(a[1]))), slope_of_tanh(nearest)
     chain(out, math.tanh(a[0]), math.tanh(a[1]), d_low, d_high, a)
 
 
 def slope_of_tanh(x: float) -> float:
-    """1/cosh(x)^2 = 4 e/(1 + e)^2 with e = exp(-2 x)"""
+    """Return 1/cosh(x)^2 = 4 e/(1 + e)^2 with e = exp(-2 x)"""
     e = math.exp(-2.0 * x)
     return 4.0 * e / ((1.0 + e) * (1.0 + e))
 
 
 def enclose_atan2(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
-    """(b a' - a b')/(a^2 + b^2) is the slope; across the negative half of b, and at zero, it jumps."""
+    """Enclose atan2 with slope (b a' - a b')/(a^2 + b^2); it jumps across the negative half of b and at zero."""
     is_beside = a[0] > 0.0 or a[1] < 0.0 or b[0] > 0.0 or (a[0] == 0.0 and b[1] < 0.0)
     if not is_beside:
         put(out, -math.pi, math.pi, -INF, INF)
@@ -332,7 +332,7 @@ def enclose_max(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
 
 
 def put_extreme(a: Enclosure, b: Enclosure, out: Enclosure, is_a: bool, is_b: bool) -> None:
-    """The slope of the one that counts, or of both."""
+    """Store the slope of the argument that counts, or of both."""
     out[2] = a[2] if is_a else b[2] if is_b else min(a[2], b[2])
     out[3] = a[3] if is_a else b[3] if is_b else max(a[3], b[3])
 
@@ -352,7 +352,7 @@ def put_truth(out: Enclosure, is_sure: bool, is_possible: bool) -> None:
 
 
 def choose(c: Enclosure, a: Enclosure, b: Enclosure, out: Enclosure) -> None:
-    """a where c is not zero, else b."""
+    """Choose a where c is not zero, else b."""
     if c[0] > 0.0 or c[1] < 0.0:
         out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
     elif c[0] == 0.0 == c[1]:
@@ -364,7 +364,7 @@ def choose(c: Enclosure, a: Enclosure, b: Enclosure, out: Enclosure) -> None:
 
 
 def piece_range(c0: float, c1: float, c2: float, c3: float, a: float, b: float) -> tuple[float, float]:
-    """c0 + c1 d + c2 d^2 + c3 d^3 for a <= d <= b, by the coefficients of Bernstein on that interval."""
+    """Return c0 + c1 d + c2 d^2 + c3 d^3 for a <= d <= b, by the coefficients of Bernstein on that interval."""
     if not b - a < INF:
         return -INF, INF
     w = b - a
@@ -379,7 +379,7 @@ def piece_range(c0: float, c1: float, c2: float, c3: float, a: float, b: float) 
 def enclose_spline(
     a: Enclosure, knots: Enclosure, coefficients: Enclosure, count: int, order: int, out: Enclosure
 ) -> None:
-    """A derivative of a piecewise cubic, see `graph.spline`; the slope of its third derivative is that of jumps."""
+    """Enclose a derivative of a piecewise cubic, see `graph.spline`; the third derivative has the slope of jumps."""
     low = slope_low = INF
     high = slope_high = -INF
     for i in range(count):
@@ -431,7 +431,7 @@ BINARY: dict[str, Callable[[Enclosure, Enclosure, Enclosure], None]] = {
 
 @cache
 def arithmetic() -> dict[str, Callable[..., Any]]:
-    """Enclosures as a kind of number for `evaluate`; `of_constant` makes them from floats."""
+    """Return enclosures as a kind of number for `evaluate`; `of_constant` makes them from floats."""
 
     def written(f: Callable[..., None]) -> Callable[..., Any]:
         def value(*a: Any) -> Any:

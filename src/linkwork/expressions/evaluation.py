@@ -24,7 +24,7 @@ RING: dict[str, Callable[..., Any]] = {
 
 
 def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
-    """Every node the outputs need beyond the given ones, arguments before their users, each once.
+    """Order every node the outputs need beyond the given ones, arguments before their users, each once.
 
     Depth is limited by memory only. Given as a mapping, however many there are, only those met cost time.
     """
@@ -48,13 +48,13 @@ def ordered(outputs: Iterable[Expr], given: Iterable[Expr] = ()) -> list[Expr]:
 
 
 def _cubic(d: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> tuple[Any, ...]:
-    """c0 + c1 d + c2 d^2 + c3 d^3 and its derivatives."""
+    """Return c0 + c1 d + c2 d^2 + c3 d^3 and its derivatives."""
     return c0 + d * (c1 + d * (c2 + d * c3)), c1 + d * (2 * c2 + d * 3 * c3), 2 * c2 + 6 * d * c3, 6 * c3
 
 
 @cache
 def float_arithmetic() -> Arithmetic:
-    """Python floats with the values of IEEE 754 where Python raises: infinite at a pole or beyond range, else NaN."""
+    """Compute with floats as IEEE 754 does where Python raises: infinite at a pole or beyond range, else NaN."""
 
     def total(f: Callable[[float], float]) -> Callable[[float], float]:
         def value(x: float) -> float:
@@ -112,7 +112,7 @@ def float_arithmetic() -> Arithmetic:
 
 @cache
 def numpy_arithmetic() -> Arithmetic:
-    """NumPy arrays; of complex arguments only the real part decides signs and comparisons, as complex steps need."""
+    """Compute with NumPy arrays; of complex arguments the real part alone decides signs, as complex steps need."""
     import numpy as np
 
     def cubic(x: Any, data: Any) -> Any:
@@ -156,7 +156,7 @@ def evaluate(
     arithmetic: Arithmetic | None = None,
     constant: Callable[[float], Any] = float,
 ) -> list[Any]:
-    """The outputs at the given values of their symbols.
+    """Return the outputs at the given values of their symbols.
 
     `arithmetic` maps operations to functions (Python floats unless given) and `constant` makes a number of that kind
     from a float; so intervals, residues modulo a prime or anything with + - * / can be used. A symbol without a value
@@ -207,7 +207,7 @@ class Tape:
         return self.places[node]
 
     def write(self, outputs: Iterable[Expr]) -> list[Step]:
-        """Steps to these outputs beyond what has a place already."""
+        """Return steps to these outputs beyond what has a place already."""
         table, steps = self.arithmetic, list[Step]()
         for node in ordered(outputs, self.places):
             if node.op == "constant":
@@ -221,7 +221,7 @@ class Tape:
         return steps
 
     def __call__(self, values: Iterable[Any]) -> list[Any]:
-        """The outputs at these values of the inputs."""
+        """Return the outputs at these values of the inputs."""
         r = [*values]
         r += self.blank[len(r) :]
         play(self.steps, r)
@@ -251,5 +251,5 @@ _SAME_SYMBOLS: Arithmetic = {**GRAPH, "symbol": lambda x: x}
 
 
 def substitute(outputs: Iterable[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
-    """The outputs with expressions in the place of nodes; what is not replaced stays shared."""
+    """Return the outputs with expressions in the place of nodes; what is not replaced stays shared."""
     return evaluate(outputs, replacements, _SAME_SYMBOLS, graph.constant)

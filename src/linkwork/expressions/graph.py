@@ -84,7 +84,7 @@ class Expr:
         raise TypeError("the truth of an expression is not known; use select(condition, a, b)")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, in this process or in another, is the one node there."""
+        """Restore a copy, in this process or another, as the one node there."""
         return node, (self.op, self.args, self.value)
 
     def __repr__(self) -> str:
@@ -152,7 +152,7 @@ _LAST = 1 << 62  # behind all numbers of nodes
 
 
 def _place(x: Expr) -> SortKey:
-    """Height, first name, operation, a number made from the content, and the serial should all these be equal.
+    """Return height, first name, operation, a number made from the content, and the serial should all these be equal.
 
     Constants come last. Python's hash of numbers, unlike that of text, is the same in every process.
     """
@@ -218,7 +218,7 @@ def _apply(op: str, *args: Expr) -> Expr:
 
 
 def _without_minus(a: Expr) -> Expr | None:
-    """-a where a is written with a leading minus sign (-x, -3, -3*x), else None."""
+    """Return -a where a is written with a leading minus sign (-x, -3, -3*x), else None."""
     if a.op == "neg":
         return a.args[0]
     if (a.op == "constant" and a.number < 0.0) or (
@@ -370,7 +370,7 @@ def select(condition: Number, a: Number, b: Number) -> Expr:
 
 
 def spline(x: Number, knots: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...], order: int = 0) -> Expr:
-    """Derivative number `order` of a piecewise cubic at x.
+    """Return derivative number `order` of a piecewise cubic at x.
 
     On knots[i] <= x < knots[i+1] the value is sum_k coefficients[i][k] (x - knots[i])^k; the first and the last piece
     continue beyond the ends.

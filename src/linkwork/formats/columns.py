@@ -65,7 +65,7 @@ def read_columns(path: str | Path) -> dict[str, Column]:
 
 
 def _split(line: str) -> list[str]:
-    """Entries between semicolons, tabs, commas or blanks, whichever the line has."""
+    """Return entries between semicolons, tabs, commas or blanks, whichever the line has."""
     for separator in (";", "\t", ","):
         if separator in line:
             return [word.strip() for word in line.split(separator)]

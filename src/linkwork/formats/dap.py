@@ -69,7 +69,7 @@ class _Translation:
         self.poses, self.rates = self.start(correct)
 
     def start(self, correct: bool) -> tuple[list[Pose], list[Pose]]:
-        """Poses and velocities of the bodies, the ground first."""
+        """Return poses and velocities of the bodies, the ground first."""
         if self.chain is not None:
             theta, theta_d = self.chain.given
             if correct and self.chain.Phi and not self.chain.errors:
@@ -89,7 +89,7 @@ class _Translation:
         return _grouped(q), _grouped(v)
 
     def correct(self, file: str, Phi: list[Expr], names: list[Expr], q: Array, v: Array) -> tuple[Array, Array]:
-        """Coordinates and rates that fit the constraints of a file; what changes is noted."""
+        """Return coordinates and rates that fit the constraints of a file; what changes is noted."""
         try:
             found, rates = correct_start(Phi, names, q, v)
         except ModelError as error:
@@ -286,7 +286,7 @@ class _Translation:
         return {"type": "prismatic", **ends, "axis": axis, "angle": self.parallel(along, own)}
 
     def point_on_line(self, joint: Element) -> dict[str, Data]:
-        """Point j stays at the distance L beside the line through point i along the vector of i."""
+        """Return point j stays at the distance L beside the line through point i along the vector of i."""
         i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
         u, L = self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)), joint.number("L")
         if L:

@@ -83,7 +83,7 @@ class Chain:
     rows: dict[int, str] = field(default_factory=dict)
 
     def at(self, folder: Folder) -> dict[Expr, Expr]:
-        """Coordinates and velocities of the bodies by those of the joints."""
+        """Return coordinates and velocities of the bodies by those of the joints."""
         q = [as_expr(x) for pose in self.poses for x in pose]
         v = directional(q, dict(zip(self.theta, self.theta_d, strict=True)))
         return dict(zip((*folder.q, *folder.v), (*q, *v), strict=True))
@@ -194,7 +194,7 @@ class _Tree:
         self.links.pop(body, None)
 
     def missing(self, code: Code, array: str, index: int, key: str) -> Value | None:
-        """Fields of points and vectors, from the places of their bodies as they are by then."""
+        """Return fields of points and vectors, from the places of their bodies as they are by then."""
         if array == "Bodies" and key == "A":
             return rotation(matrix(self.base(code, index)[1]))
         elements = {"Points": self.folder.points, "Uvectors": self.folder.vectors}.get(array)
@@ -400,7 +400,7 @@ class _Cuts:
         return [np.broadcast_to(np.asarray(x, dtype=float), (SAMPLES,)) for x in found]
 
     def fit(self, row: Expr, *features: Any) -> list[float] | None:
-        """Factors of the features, and the constant, of which the row is the sum; None if it is not."""
+        """Return factors of the features, and the constant, of which the row is the sum; None if it is not."""
         target, *columns = self.sample(row, *features)
         A = np.column_stack([*columns, np.ones(SAMPLES)])
         factors = np.linalg.lstsq(A, target, rcond=None)[0]
@@ -502,7 +502,7 @@ class _Cuts:
             self.chain.drives.append(Drive(f"D{k}", self.file, self.line, law, bodies=(0, turned)))
 
     def spots(self) -> dict[str, Spot]:
-        """Points and mass centres that move, by the names of their coordinates without x and y."""
+        """Return points and mass centres that move, by the names of their coordinates without x and y."""
         centres = {name: Spot(k, (0.0, 0.0)) for k, name in enumerate(self.folder.names) if k}
         points = [self.folder.spot(point) for point in self.folder.points]
         return {**centres, **{f"{self.folder.names[s.body]}.{s.name}": s for s in points if s.body}}

@@ -93,7 +93,7 @@ class Chain:
         return body.frame([as_expr(x) for x in q], [as_expr(x) for x in v])
 
     def columns(self, body: Any, X: str, dot: bool = False) -> list[tuple[str, int]]:
-        """By joint coordinate, how it moves point X of a body and whether it turns the body; or the rates of these."""
+        """Return, by joint coordinate, how it moves point X of a body and whether it turns the body; or their rates."""
         d = "_d" if dot else ""
         found = [("z2", 0)] * self.count
         while not isinstance(body, Ground):
@@ -116,7 +116,9 @@ class Chain:
         return found
 
     def difference(self, i: Any, s_i: Any, j: Any, s_j: Any) -> tuple[str, str, list[str], list[int], str]:
-        """d = P_j - P_i, its rate, its columns, turns of j against i, and what is quadratic in its acceleration."""
+        """Return d = P_j - P_i, its rate, its columns, turns of j against i, and quadratic terms of its
+        acceleration.
+        """
         ends = [(body, f"Points({self.w.spot(body, s)}).rP") for body, s in ((j, s_j), (i, s_i))]
         (a, turns_a), (b, turns_b) = ([*zip(*self.columns(body, X), strict=True)] for body, X in ends)
         (da, _), (db, _) = ([*zip(*self.columns(body, f"{X}_d", dot=True), strict=True)] for body, X in ends)
@@ -245,7 +247,7 @@ def _minus(a: str, b: str) -> str:
 
 
 def _rows(rows: Iterable[str]) -> str:
-    """Rows of a matrix, one in a line; round brackets keep blanks from separating entries."""
+    """Return rows of a matrix, one in a line; round brackets keep blanks from separating entries."""
     return "\n            ".join(" ".join(_bracketed(part) for part in row.split("  ")) for row in rows)
 
 

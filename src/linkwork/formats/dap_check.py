@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it has another size than it should."""
+        """Return whether it has another size than it should."""
         return self.problem.startswith("is") and "right is" in self.problem
 
     def as_dict(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _written(folder: Folder, chain: Chain, name: str, check: int) -> dict[str, A
 
 
 def _states(chain: Chain) -> Iterator[Mapping[Expr, float]]:
-    """Random states on the constraints."""
+    """Yield random states on the constraints."""
     random, reached = np.random.default_rng(SEED), 0
     symbols = (*chain.theta, *chain.theta_d)
     for _ in range(8 * STATES):

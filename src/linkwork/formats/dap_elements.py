@@ -154,7 +154,10 @@ class Written:
         return self.numbers([relative_angle(joint)])[0]
 
     def rolls(self, joint: Rolling) -> tuple[float, float] | None:
-        """Radius, and x + R phi, of a disc about a mass centre that rolls on y = 0 of the ground; None of another."""
+        """Return radius, and x + R phi, of a disc about a mass centre that rolls on y = 0 of the ground.
+
+        None of another.
+        """
         line, axis = self.numbers(joint.s_i), self.numbers(joint.axis)
         if not isinstance(joint.body_i, Ground) or line[1] or axis[1] or axis[0] <= 0.0 or any(self.numbers(joint.s_j)):
             return None

@@ -150,7 +150,7 @@ class Folder:
 
     @property
     def is_joint(self) -> bool:
-        """Whether it is a model of DAP_JC, in joint coordinates."""
+        """Return whether it is a model of DAP_JC, in joint coordinates."""
         return "chainopen" in self.m_files
 
     def need(self, name: str) -> None:
@@ -213,7 +213,7 @@ class Folder:
         return found
 
     def check_fields(self, element: Element, known: list[str]) -> None:
-        """An unknown field of the mechanics is an error, one of a drawing a note; user forces keep their own data."""
+        """Refuse an unknown field of the mechanics, note one of a drawing; user forces keep their own data."""
         if element.kind == "force" and element.structure.fields.get("type") == "user":
             return
         for key, (file, line) in element.structure.lines.items():
@@ -239,14 +239,18 @@ class Folder:
         return Spot(self.body_of(point), (x, y), point.name)
 
     def sampled(self, *others: Expr) -> dict[Expr, Array]:
-        """Random states of all bodies, and values of other symbols: expressions that agree there are the same."""
+        """Return random states of all bodies, and values of other symbols: expressions that agree there are the
+        same.
+        """
         random = np.random.default_rng(SEED)
         values = {x: random.uniform(-1.0, 1.0, SAMPLES) for x in (*self.q, *self.v, *others)}
         points = evaluate(self.expansion.values(), values, numpy_arithmetic())
         return {**values, **dict(zip(self.expansion, points, strict=True))}
 
     def helpers(self, name: str) -> dict[str, Call]:
-        """Functions of the user that a file may call: further ones in it, and those of other M-files of the folder."""
+        """Return functions of the user that a file may call: further ones in it, and those of other M-files of the
+        folder.
+        """
 
         def follow(own: Function, file: str) -> Call:
             return lambda code, values: code.call_own(own, file, values)
@@ -321,7 +325,7 @@ class Folder:
         return symbol(f"{prefix}.x"), symbol(f"{prefix}.y")
 
     def state(self) -> dict[str, Value]:
-        """Bodies, Points and Uvectors as the formulas of a model find them, f and n of the bodies still zero."""
+        """Return bodies, Points and Uvectors as the formulas of a model find them, f and n of the bodies still zero."""
         bodies, points, vectors = [], [], []
         for k, body in enumerate(self.bodies, 1):
             (x, y, phi), (vx, vy, omega) = self.symbols(k)

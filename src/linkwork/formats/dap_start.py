@@ -20,7 +20,7 @@ TIME = symbol("t")
 
 
 def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Array) -> tuple[Array, Array]:
-    """Coordinates and rates that satisfy Phi(q, t) = 0 and Phi_q q_dot + Phi_t = 0 at t = 0.
+    """Return coordinates and rates that satisfy Phi(q, t) = 0 and Phi_q q_dot + Phi_t = 0 at t = 0.
 
     q <- q - D^T (D D^T)^-1 Phi until Phi = 0, then q_dot <- q_dot - D^T (D D^T)^-1 (D q_dot + Phi_t), with D = Phi_q
                                                                                         [nikravesh2018, appendix C]

@@ -110,7 +110,7 @@ def animation(w: Written) -> str:
 
 
 def window_of(w: Written) -> tuple[tuple[float, float], tuple[float, float]]:
-    """About all points at the start."""
+    """Return a window about all points at the start."""
     frames = {body.name: body.start_frame() for body in w.bodies} | {w.model.ground.name: PLANAR_GROUND}
     spots = [(0.0, 0.0)] + [
         tuple(w.numbers(frames[body.name].point(s)))
@@ -220,7 +220,7 @@ def write_force(w: Written, force: Any) -> bool:
 
 
 def write_contact(w: Written, force: FlatContact) -> bool:
-    """Contact of a point with y = 0, with the exponent of Hertz and without friction."""
+    """Write contact of a point with y = 0, with the exponent of Hertz and without friction; False if it is another."""
     line, normal, exponent = (
         w.numbers(force.s_i),
         w.numbers(force.normal),

@@ -190,7 +190,10 @@ class _Writing:
         return [joint.name for joint in joints if {body.name for body in joint.bodies} == ends]
 
     def table(self, name: str) -> str:
-        """Columns under their headings, as wide as their longest entries; records of two rows repeat the headings."""
+        """Return columns under their headings, as wide as their longest entries.
+
+        Records of two rows repeat the headings.
+        """
         layout, rows = DECK[name], [[_entry(x) for x in row] for row in self.rows[name]]
         headings = [heading.replace("...", "").split() for heading in layout.headings]
         lines = [headings[0]] if len(headings) == 1 or not rows else []

@@ -114,7 +114,9 @@ def friction_a(mu_s: Any, mu_d: Any, v_s: Any, p: Any, k_t: Any, v: Any, N: Any)
 
 
 def friction_b(mu_s: Any, mu_d: Any, mu_v: Any, v_t: Any, N_t: Any, v: Any, N: Any) -> Any:
-    """N (mu_d tanh(4 w) + (mu_s - mu_d) w/(w^2/4 + 3/4)^2) + mu_v v tanh(4 N/N_t),    w = v/v_t    [nikravesh2018]"""
+    """Return N (mu_d tanh(4 w) + (mu_s - mu_d) w/(w^2/4 + 3/4)^2) + mu_v v tanh(4 N/N_t),  w = v/v_t
+    [nikravesh2018]
+    """
     w = as_expr(v) / v_t
     viscous = mu_v * as_expr(v) * tanh(4.0 * as_expr(N) / N_t)
     return N * (mu_d * tanh(4.0 * w) + (mu_s - mu_d) * w / (0.25 * w * w + 0.75) ** 2) + viscous
@@ -507,7 +509,7 @@ class Code:
         return array[np.ix_(rows, columns)]
 
     def indices(self, arguments: Sequence[Node], sizes: list[int], node: Node) -> list[list[int]]:
-        """Whole numbers that count entries, from 0."""
+        """Check whole numbers that count entries, and return them from 0."""
         _check(len(arguments) == len(sizes), "as many indices as the array has dimensions should stand here")
         found = []
         for argument, size in zip(arguments, sizes, strict=True):
@@ -633,7 +635,7 @@ class Code:
         return array
 
     def assign_several(self, statement: Assign) -> None:
-        """[a, b] = f(...), with as many values as the function gives."""
+        """Assign [a, b] = f(...), with as many values as the function gives."""
         (targets,) = statement.target.parts or ((),)
         node = statement.value
         is_call = node.kind == "call" and called(node) not in self.names

@@ -217,7 +217,7 @@ class _Parser:
         return (after[0] if after else "", tuple(after[1:]), tuple(before), line)
 
     def body(self, *ends: str) -> tuple[Statement, ...]:
-        """Statements up to one of these keywords or an `end`, which stays to be read."""
+        """Return statements up to one of these keywords or an `end`, which stays to be read."""
         found: list[Statement] = []
         self.deeper()
         while not self.is_over and self.keyword() not in ("end", "function", *ends):

@@ -56,7 +56,7 @@ class Element:
 
     @property
     def path(self) -> str:
-        """As messages call it: robot.joint 'elbow'.axis."""
+        """The place as messages call it: robot.joint 'elbow'.axis."""
         name = self.attributes.get("name")
         own = f"{self.tag} '{shown(name)}'" if name is not None and self.parent is not None else self.tag
         return own if self.parent is None else f"{self.parent.path}.{own}"
@@ -131,7 +131,7 @@ def parse_xml(text: str, file: str) -> Element:
 
 
 def turn(rpy: Array) -> Array:
-    """A_z(yaw) A_y(pitch) A_x(roll)"""
+    """Return A_z(yaw) A_y(pitch) A_x(roll)"""
     (c_x, c_y, c_z), (s_x, s_y, s_z) = np.cos(rpy), np.sin(rpy)
     return np.array(
         [
@@ -296,7 +296,7 @@ class _Robot:
         return roots[0]
 
     def walk(self, root: str) -> Iterator[str]:
-        """Links, parents first."""
+        """Yield links, parents first."""
         children: dict[str, list[str]] = {}
         for child, joint in self.to.items():
             children.setdefault(joint.attributes["parent"], []).append(child)
@@ -470,7 +470,7 @@ class _Robot:
             self.start[name] = value
 
     def frame(self, text: str) -> tuple[str, str, Frame]:
-        """Of an end of --close, a link or LINK.JOINT, the frame of a joint on it: link, name of the point, place."""
+        """Return link, point name and place of an end of --close: a link, or LINK.JOINT, the frame of a joint on it."""
         link, dot, name = text.partition(".")
         check_choice("link", link, self.links)
         if not dot:
@@ -534,5 +534,5 @@ class _Robot:
 
 
 def floats(numbers: Any) -> list[float]:
-    """Plain numbers for a model file, without negative zeros."""
+    """Return plain numbers for a model file, without negative zeros."""
     return [float(x) + 0.0 for x in numbers]

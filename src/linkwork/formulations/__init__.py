@@ -74,7 +74,7 @@ class Formulation:
         return cast(Kernel, getattr(self.file, self.name.replace("-", "_")))
 
     def work_size(self, n: int, m: int) -> int:
-        """Doubles of scratch for n coordinates and m constraints."""
+        """Return doubles of scratch for n coordinates and m constraints."""
         return size_of(take_padded, n, m) + size_of(self.file.take_places, n, m, padded_width(n, m))
 
     def __call__(
@@ -133,7 +133,7 @@ def explain_refusal(name: str, status: int) -> NumericalStop:
 
 
 def would_do(*, regular_mass: bool) -> list[str]:
-    """Names of the formulations that do with such equations; those of the sequence need mass."""
+    """Return names of the formulations that do with such equations; those of the sequence need mass."""
     listed = [f.name for f in FORMULATIONS.values() if regular_mass or not f.needs_regular_mass]
     return [*SEQUENCES, *listed] if regular_mass else listed
 

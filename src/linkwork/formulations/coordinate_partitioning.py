@@ -30,7 +30,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def coordinate_partitioning(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations of the independent coordinates v, then of the dependent ones u; M may be singular.
+    """Compute accelerations of the independent coordinates v, then of the dependent ones u; M may be singular.
 
     V = (-Psi_u^-1 Psi_v; I),   S gamma = (Psi_u^-1 gamma; 0),   M_hat v'' = Q_hat
     M_hat = V^T M V,   Q_hat = V^T (Q - M S gamma)

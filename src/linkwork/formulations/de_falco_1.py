@@ -31,7 +31,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def de_falco_1(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations and multipliers by the pseudo-inverse of D = Psi_q M^-1 Psi_q^T; M must be regular.
+    """Compute accelerations and multipliers by the pseudo-inverse of D = Psi_q M^-1 Psi_q^T; M must be regular.
 
     a = (I - H Psi_q) M^-1 Q + H gamma,   H = M^-1 Psi_q^T D^+           [defalco2005; defalco2008, eqs. (37)-(41)]
     lam = D^+ (Psi_q M^-1 Q - gamma),   a = M^-1 (Q - Psi_q^T lam)

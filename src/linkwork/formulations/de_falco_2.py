@@ -41,7 +41,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def de_falco_2(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations by the pseudo-inverse of E M E; M may be singular.
+    """Compute accelerations by the pseudo-inverse of E M E; M may be singular.
 
     a = G Q + (Psi_q^+ - G M Psi_q^+) gamma,   G = (E M E)^+,   E = I - Psi_q^+ Psi_q
                                                             [defalco2005; defalco2008, eqs. (42)-(45)]

@@ -39,7 +39,7 @@ def linearize_motion(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 def of_system(system: System, dynamics: NativeFunction) -> NativeFunction:
-    """`linearize_motion` with the sizes of a system."""
+    """Return `linearize_motion` with the sizes of a system."""
     f, n_y = system.functions["linearized"], system.n_q + system.n_v + N_WORK
     room = size_of(work, system.n_q, system.n_v, system.m) + max(dynamics.work, f.work)
     return NativeFunction(linearize_motion.name, linearize_motion.address, 1 + n_y, f.outputs, room)

@@ -13,7 +13,8 @@ from linkwork.native.kernels import Pointer, kernel
 
 @kernel
 def putd(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = H D_2^T, H from reflections of the constraint rows in their order; M may be singular.
+    """Compute accelerations with V = H D_2^T, H from reflections of the constraint rows in their order; M may be
+    singular.
 
     H^T Psi_q^T = U, a staircase of r steps;   D_2 = (0 I),   V = H D_2^T
                                                           [amirouche1988; defalco2008, eqs. (25)-(26)]

@@ -27,7 +27,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def qr(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = Q_2 of the QR decomposition with column pivoting; M may be singular.
+    """Compute accelerations with V = Q_2 of the QR decomposition with column pivoting; M may be singular.
 
     Psi_q^T P = (Q_1 Q_2) (R; 0),   R = (R_1 R_2),   V = Q_2
                                   [kim1986; defalco2008, eqs. (18)-(21); pennestri2004, eqs. (32)-(37)]

@@ -11,7 +11,7 @@ from linkwork.native.kernels import Pointer, kernel
 
 @kernel
 def qtz(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = Q_2 of Psi_q^T = Q T Z; M may be singular.
+    """Compute accelerations with V = Q_2 of Psi_q^T = Q T Z; M may be singular.
 
     Psi_q^T P = (Q_1 Q_2) (T 0; 0 0) Z,   V = Q_2             [vita2004; defalco2008, methods for V, item 5]
     S gamma = Psi_q^+ gamma = Q_1 T^-T (Z P^T gamma)_1

@@ -98,7 +98,7 @@ def refine(
     factor: Callable[[Padded, Places, float], tuple[int, float]],
     correct: Callable[[Padded, Places, int], None],
 ) -> None:
-    """Given x -> Result y by a formulation.
+    """Compute Given x -> Result y by a formulation.
 
     `places` takes the memory behind Padded apart for n, m and the width; `factor` returns the rank or a negative status
     and an estimate of the condition number of the masses; `correct` finds da and dlam. Nothing in w needs to be set.

@@ -97,5 +97,5 @@ def derivative(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 def scratch_size(formulation: str, n_q: int, n: int, m: int, inner: int) -> int:
-    """Doubles of scratch; `inner` is what terms and rates need."""
+    """Return doubles of scratch; `inner` is what terms and rates need."""
     return size_of(take_memory, n_q, n, m) + max(inner, FORMULATIONS[formulation].work_size(n, m))

@@ -32,7 +32,8 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def schur(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = K_1, the Schur vectors of the zero eigenvalues of H = Psi_q^T Psi_q; M may be singular.
+    """Compute accelerations with V = K_1, the Schur vectors of the zero eigenvalues of H = Psi_q^T Psi_q; M may be
+    singular.
 
     K^T H K = U,   K = (K_1 K_2),   V = K_1                  [pennestri2007; defalco2008, eqs. (27)-(29)]
     S gamma = H^+ Psi_q^T gamma,   lam = Psi_q H^+ (Q - M a),   H^+ = K_2 U_2^-1 K_2^T

@@ -34,7 +34,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def svd(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = W_i of the singular value decomposition; M may be singular.
+    """Compute accelerations with V = W_i of the singular value decomposition; M may be singular.
 
     Psi_q^T = (W_d W_i) (Lambda_1 0; 0 0) U^T,   V = W_i
                             [singh1985, mani1985; defalco2008, eqs. (22)-(24); pennestri2004, eqs. (38)-(43)]

@@ -30,7 +30,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def udwadia_kalaba(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations by Gauss' principle of least constraint; M must be regular.
+    """Compute accelerations by Gauss' principle of least constraint; M must be regular.
 
     a = a_f + M^-1/2 D^+ (gamma - Psi_q a_f),   a_f = M^-1 Q,   D = Psi_q M^-1/2
                                                         [udwadia1996; defalco2008, eqs. (30)-(33)]

@@ -33,7 +33,7 @@ def take_places(w: Pointer, n: int, m: int, width: int) -> Places:
 
 @kernel
 def udwadia_phohomsiri(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations by the pseudo-inverse of a tall matrix; M may be singular.
+    """Compute accelerations by the pseudo-inverse of a tall matrix; M may be singular.
 
     a = B^+ (s E Q; gamma),   B = (s E M; Psi_q),   E = I - Psi_q^+ Psi_q
                                                         [udwadia2006; defalco2008, eqs. (34)-(35)]

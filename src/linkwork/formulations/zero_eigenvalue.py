@@ -14,7 +14,7 @@ from linkwork.native.kernels import Pointer, kernel, offset
 
 @kernel
 def zero_eigenvalue(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
-    """Accelerations with V = T_1, the eigenvectors of zero eigenvalues of H = Psi_q^T Psi_q; M may be singular.
+    """Compute accelerations with V = T_1, the eigenvectors of zero eigenvalues of H = Psi_q^T Psi_q; M may be singular.
 
     H = T Lambda T^T,   T = (T_1 T_2),   V = T_1          [walton1969, kamman1984; defalco2008, eqs. (14)-(17)]
     S gamma = (Psi_q; V^T)^+ (gamma; 0) = (H + s V V^T)^-1 Psi_q^T gamma

@@ -22,7 +22,7 @@ DYNAMICS = "dynamics"
 
 
 def _iterate(x: Exercise, place: Numbers, correction: Formula) -> Numbers:
-    """Newton's iteration with a correction of q, and a table of it."""
+    """Write Newton's iteration with a correction of q, and a table of it."""
     table = []
     fixed: dict[Formula, Value] = {W: x.scope(W)} if W in x.scope.given else {}
     x.define(d, correction)
@@ -47,7 +47,7 @@ def _write_both(x: Exercise, before: Numbers, after: Numbers) -> None:
 
 
 def kinematics(x: Exercise) -> None:
-    """Positions, velocities and accelerations from the constraints alone, then the forces they need."""
+    """Write positions, velocities and accelerations from the constraints alone, then the forces they need."""
     inverse, transposed = (Psi_q.inverse, Psi_q.inverse_t) if x.m == x.n else (Psi_q.plus, Psi_q.plus.T)
     x.head("Position")
     h, now = x.instant.step, x.numbers
@@ -71,7 +71,7 @@ def kinematics(x: Exercise) -> None:
 
 
 def assembly(x: Exercise) -> None:
-    """Newton's iteration from a sketch, which is moved as little as possible."""
+    """Write Newton's iteration from a sketch, which is moved as little as possible."""
     x.head("Correction")
     regular = x.numbers.mass.is_regular
     weights = np.linalg.inv(x.M) if regular else np.diag(x.numbers.v_scale**2)

@@ -13,7 +13,10 @@ Names = dict[tuple[str, ...], Expr]
 
 
 def describe_tree(e: Equations) -> Iterator[str]:
-    """A line for every body that carries none: by which joints it is reached from the ground; and the cut joints."""
+    """Say for every body that carries no line by which joints it is reached from the ground.
+
+    And name the cut joints.
+    """
     if not e.chart.carriers:
         return
     carrying = {parent for parent, _ in e.chart.carriers.values()}
@@ -28,7 +31,7 @@ def describe_tree(e: Equations) -> Iterator[str]:
 
 
 def _way(e: Equations, body: str) -> list[tuple[str, str]]:
-    """Bodies and the joints that carry them, from the ground to this one."""
+    """Return bodies and the joints that carry them, from the ground to this one."""
     way = []
     while body in e.chart.carriers:
         parent, joint = e.chart.carriers[body]
@@ -50,7 +53,7 @@ def name_arms(e: Equations) -> tuple[Matrix, Matrix, Names]:
         return B, C, arms
 
     def name(matrix: Matrix, i: int, k: int, what: str, sign: float) -> None:
-        """Entries i and i + 1 of column k are sign * perp(d)."""
+        """Name entries i and i + 1 of column k sign * perp(d)."""
         d = {"x": sign * matrix.get((i + 1, k), ZERO), "y": -sign * matrix.get((i, k), ZERO)}
         shown = {}
         for axis, x in d.items():

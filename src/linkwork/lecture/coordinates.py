@@ -85,7 +85,9 @@ def _in_symbols(x: Exercise, place: Numbers, kind: str) -> tuple[Matrix | None, 
 
 
 def _write_tree(x: Exercise, place: Numbers, velocity: Formula) -> None:
-    """v_b = B v,  M = B^T M_b B,  Q = B^T (Q_b - M_b Bdot v),  C = D B  [nikravesh2018, eqs. (9.22) to (9.34)]."""
+    """Write v_b = B v,  M = B^T M_b B,  Q = B^T (Q_b - M_b Bdot v),  C = D B  [nikravesh2018, eqs. (9.22) to
+    (9.34)].
+    """
     e = place.equations
     assert e.chart.body is not None
     bodies = Numbers(e.bodies_at(place.q.tolist()), *place.of_bodies(), place.t)
@@ -119,7 +121,7 @@ def _write_tree(x: Exercise, place: Numbers, velocity: Formula) -> None:
 
 
 def _of_tree(x: Exercise, entries: Entries, rows: Sequence[int], columns: int) -> Matrix | None:
-    """Entries in the coordinates of all joints, in symbols where they are short and these have names here."""
+    """Return entries in the coordinates of all joints, in symbols where they are short and these have names here."""
     known = {node for node in ordered(entries.values()) if node.op == "symbol"} <= {*x.names}
     try:
         found = [[rational(entries.get((i, j), ZERO)) for j in range(columns)] for i in rows]

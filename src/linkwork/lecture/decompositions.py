@@ -34,7 +34,7 @@ def _first_largest(values: Array) -> int:
 
 
 def complete_pivots(A: Array) -> tuple[list[int], list[int], Array]:
-    """Columns and rows of the pivots of elimination with complete pivoting, and the pivots."""
+    """Return columns and rows of the pivots of elimination with complete pivoting, and the pivots."""
     rest = A.copy()
     rows: list[int] = []
     columns: list[int] = []

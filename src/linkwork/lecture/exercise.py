@@ -179,7 +179,9 @@ class Exercise(Sheet):
         return {**names, TIME: sym.t}
 
     def _name_lengthy(self) -> dict[Expr, float]:
-        """Letters c_1, c_2, ... for long functions of parameters alone, such as start angles, and their values."""
+        """Return letters c_1, c_2, ... for long functions of parameters alone, such as start angles, and their
+        values.
+        """
         e = self.equations
         of_parameters: dict[Expr, bool] = {}
         roots = [*e.Psi, *e.M.values(), *e.Q]
@@ -229,7 +231,7 @@ class Exercise(Sheet):
 
     @property
     def small(self) -> bool:
-        """Whether symbols are worth trying."""
+        """Return whether symbols are worth trying."""
         return self.n <= MOST_COORDINATES
 
     @property
@@ -357,7 +359,7 @@ class Exercise(Sheet):
             self.say("Joints, drivers and forces have letters:", *listing(named), ".")
 
     def find_everywhere(self, values: Mapping[Known, Value]) -> None:
-        """Names for what is the same in symbols and at the samples."""
+        """Find names for what is the same in symbols and at the samples."""
         for scope in (self.scope, self.exact, *(sample for sample, _ in self.samples)):
             if scope is not None:
                 scope.find(values)

@@ -116,6 +116,6 @@ def sketch(mechanism: Mechanism) -> Instant:
 
 
 def without_rounding(x: Array, scale: Array, largest: float = 0.0) -> Array:
-    """Zero in the place of what is rounding beside the largest entry, lengths and angles each by their scale."""
+    """Set to zero what is rounding beside the largest entry, lengths and angles each by their scale."""
     sizes = np.abs(x) / scale
     return np.where(sizes <= ROUNDING * np.max(sizes, initial=largest), 0.0, x)

@@ -133,7 +133,9 @@ def _name_parts(x: Exercise, hierarchy: Hierarchy) -> dict[Expr, float]:
 
 
 def _size(definition: Expr, values: Mapping[Expr, float], sizes: Mapping[Expr, float]) -> float:
-    """How large it would be if nothing cancelled, neither in it nor in the veiled expressions of which it is made."""
+    """Return how large it would be if nothing cancelled, neither in it nor in the veiled expressions of which it is
+    made.
+    """
     found: dict[Expr, float] = {}
     for node in ordered([definition]):
         parts = [found[part] for part in node.args]
@@ -294,6 +296,6 @@ class Form:
         return found
 
     def scope(self, at: Array, t: float) -> Scope:
-        """Names at other unknowns."""
+        """Return names at other unknowns."""
         fixed: dict[Formula, Value] = {P_1: self.x.scope(P_1)} if self.x.m else {}
         return Scope({**fixed, **self.values(at, t)}, self.x.definitions)

@@ -298,7 +298,7 @@ def _rate(e: Equations) -> list[Group]:
 
 
 def _hidden(e: Equations) -> list[Group]:
-    """D_t Psi = Psi_q v + Psi_t, D_t^2 Psi = Psi_q a + H v + 2 Psi_tq v + Psi_tt  [zhou2007, eqs. (8)-(9)]."""
+    """Write D_t Psi = Psi_q v + Psi_t, D_t^2 Psi = Psi_q a + H v + 2 Psi_tq v + Psi_tt  [zhou2007, eqs. (8)-(9)]."""
     places, entries = list(e.Psi_q), list(e.Psi_q.values())
     turning = directional(entries, {x: rate for x, rate in e.motion.items() if x is not TIME})
     H = dict(zip(places, turning, strict=True))

@@ -212,7 +212,7 @@ class Sheet:
         self.relations += [part for part in parts if isinstance(part, Relation)]
 
     def show(self, *equations: Formula) -> None:
-        """Equations that are to hold, on a line of their own."""
+        """Display equations that are to hold, on a line of their own."""
         self.blocks.append(Equation(equations[0] if len(equations) == 1 else together(*equations)))
         self.relations += [equation for equation in equations if isinstance(equation, Relation)]
 
@@ -234,7 +234,7 @@ class Sheet:
             self.scope.given.pop(name, None)
 
     def find(self, values: Mapping[Known, Value]) -> None:
-        """Names for what no formula gives: data, and factors of a decomposition."""
+        """Name what no formula gives: data, and factors of a decomposition."""
         self.scope.find(values)
 
     def let(self, name: Formula, formula: Formula, symbols: Matrix | None = None, rank: int | None = None) -> Array:
@@ -326,7 +326,7 @@ class Sheet:
         symbols: Matrix | None = None,
         size: float = 0.0,
     ) -> None:
-        """A matrix in symbols where that is short, then in numbers; a large one in blocks of columns or in brief."""
+        """Display a matrix in symbols where that is short, then in numbers; a large one in blocks or in brief."""
         height, width = A.shape
         shown = numbers(A, size=size)
         if symbols and width <= MOST_COLUMNS and (cells := self.write_cells(symbols)) is not None:

@@ -43,7 +43,7 @@ LEAST = ("Of all solutions of", CONSTRAINTS, "one is orthogonal to the admitted 
 
 
 def select(places: Sequence[int], size: int) -> Array:
-    """Columns of the unit matrix."""
+    """Return columns of the unit matrix."""
     return np.eye(size)[:, list(places)]
 
 
@@ -105,7 +105,7 @@ def coordinate_partitioning(x: Exercise) -> None:
 
 
 def _write_blocks(x: Exercise) -> None:
-    """M_hat and Q_hat term by term  [pennestri2004, eqs. (49)-(50), (63)-(70)]."""
+    """Write M_hat and Q_hat term by term  [pennestri2004, eqs. (49)-(50), (63)-(70)]."""
     x.head("Terms of the reduced equation")
     x.say("Mass matrix and forces are partitioned as the coordinates are:")
     select_by = {u: P_u, p: P_p}
@@ -443,7 +443,7 @@ def augmented(x: Exercise) -> None:
 
 
 def _of_squares(n: int, m: int) -> float:
-    """Where squares of the values are formed, these are known to rounding only."""
+    """Return the tolerance where squares of values are formed, which are then known to less than rounding."""
     return max(RANK_TOLERANCE, float(np.sqrt(n * np.finfo(float).eps)))
 
 

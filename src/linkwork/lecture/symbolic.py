@@ -237,7 +237,7 @@ class Symbols:
         return self.confirm(make, lambda x: x.solution[1][:, None])
 
     def orthogonal(self, r: Reduction) -> Matrix | None:
-        """S_gamma if it is orthogonal to V, which makes it the least solution Psi_q^+ gamma."""
+        """Return S_gamma if it is orthogonal to V, which makes it the least solution Psi_q^+ gamma."""
         return self.confirm(lambda: r.S_gamma, lambda x: (np.linalg.pinv(x.Psi_q) @ x.gamma)[:, None])
 
     def triangle(self, order: Sequence[int]) -> Matrix | None:

@@ -58,7 +58,7 @@ class Value:
         return self.entries.dtype == object
 
     def exact(self) -> Value:
-        """Over rational functions; those of numbers are constants."""
+        """Evaluate exactly, over rational functions; those of numbers are constants."""
         if self.is_exact:
             return self
         entries = np.vectorize(lambda x: rational(constant(float(x))), otypes=[object])(self.entries)

@@ -35,7 +35,7 @@ def factor_cholesky(A: Pointer, n: int, width: int, diagonal: Pointer, smallest:
 
 
 def factor_pivoted_cholesky(A: Pointer, limit: int, T: Trapezoid, tolerance: float) -> int:
-    """R of P^T A P = R^T R row by row, A symmetric and semi-definite, and the number of rows found, at most `limit`.
+    """Factor P^T A P = R^T R row by row, A symmetric and semi-definite, and return the number of rows, at most `limit`.
 
     Row k of the elimination is made when it is needed (left-looking). `T.left` becomes what is left of the diagonal: at
     first the pivots in the order of their choice.

@@ -184,7 +184,7 @@ def drop_zero_squares(squares: Pointer, n: int, tolerance: float, spectrum: Poin
 
 
 def copy_zero_rows(K: Pointer, squares: Pointer, n: int, width: int, V: Pointer) -> None:
-    """Rows of V := the rows of K whose value is zero."""
+    """Copy to the rows of V the rows of K whose value is zero."""
     k = 0
     for i in range(n):
         if squares[i] == 0.0:

@@ -83,7 +83,10 @@ class Elimination:
 
 
 def plan_elimination(n: int, A: Mapping[Entry, float]) -> Elimination | None:
-    """Pivots and operations for matrices with these entries, of which some may be zero here; None if it is singular."""
+    """Return pivots and operations for matrices with these entries, of which some may be zero here.
+
+    None if it is singular.
+    """
     matrix: list[dict[int, float]] = [{} for _ in range(n)]
     holders: list[set[int]] = [set() for _ in range(n)]  # of a column: the rows that are left with an entry there
     for (i, j), entry in zip(A, scaled(n, A), strict=True):

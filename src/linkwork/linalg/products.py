@@ -48,7 +48,7 @@ def form_gram(A: Pointer, rows: int, columns: int, width: int, C: Pointer) -> No
 
 
 def multiply_tile(A: Pointer, forth: int, down: int, B: Pointer, inner: int, width: int, C: Pointer) -> None:
-    """Four by four entries of a product: C[i, j] = sum over k of A[k forth + i down] B[k, j].
+    """Multiply four by four entries: C[i, j] = sum over k of A[k forth + i down] B[k, j].
 
     Sixteen sums at a time, so that none waits for itself and each entry that is read serves four of them.
     """

@@ -196,7 +196,7 @@ def multiply_q_transposed(Q: Reflections, count: int, x: Pointer) -> None:
 
 
 def copy_null_rows(Q: Reflections, rank: int, V: Pointer) -> None:
-    """Rows of V := the last rows - rank columns of Q, an orthonormal basis of what A^T maps to zero."""
+    """Copy the last rows - rank columns of Q to the rows of V, an orthonormal basis of what A^T maps to zero."""
     for j in range(Q.rows - rank):
         v = offset(V, j * Q.width)
         fill(v, 0.0, Q.width)

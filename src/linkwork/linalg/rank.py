@@ -27,7 +27,7 @@ NARROW = 10  # of the rows: a band wider than this part of them saves little
 
 
 def check_finite(*matrices: Matrix) -> None:
-    """NumericalStop before a decomposition of what is not finite: LAPACK prints its own text there, or fails."""
+    """Raise NumericalStop before a decomposition of what is not finite: LAPACK prints its own text there, or fails."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         message = (
             "the equations have no finite values: masses, lengths or times are too large, too small or too far apart"
@@ -98,7 +98,9 @@ def row_sizes(J: Matrix, least: float = 0.0) -> NDArray[np.float64]:
 
 
 def null_space(J: Matrix, tolerance: float = RANK_TOLERANCE) -> Matrix:
-    """Orthonormal rows z with J z* = 0, the rows of J being brought to unit length but for those that are rounding."""
+    """Return orthonormal rows z with J z* = 0, the rows of J being brought to unit length but for those that are
+    rounding.
+    """
     check_finite(J)
     _, values, V = np.linalg.svd(J / row_sizes(J, tolerance)[:, None])
     return np.asarray(V[int(np.sum(values > tolerance)) :])
@@ -112,7 +114,7 @@ def sparse(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int
 
 
 def singular_values(J: Any) -> NDArray[np.float64]:
-    """Largest first. Of many rows of few entries by the eigenvalues of J J^T as a band, where that decides the rank.
+    """Compute singular values, largest first; of many short rows by the eigenvalues of J J^T as a band if that will do.
 
     The root of an eigenvalue has an error of EPSILON sigma_1^2/sigma, so that values near the tolerance are not seen;
     only if all are far above is it used.
@@ -148,7 +150,9 @@ def singular_values(J: Any) -> NDArray[np.float64]:
 
 
 def left_by_others(entries: NDArray[np.float64], pattern: Pattern, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """1/diag((J J^T)^-1) of rows J that are independent: the square of what of each row the others do not contain."""
+    """Return 1/diag((J J^T)^-1) of rows J that are independent: the square of what of each row the others do not
+    contain.
+    """
     if shape[0] <= FEW:
         full = np.zeros(shape)
         full[pattern] = entries

@@ -65,7 +65,7 @@ def complete(T: Trapezoid, rank: int) -> None:
 
 
 def solve_transposed(T: Trapezoid, rank: int, g: Pointer, x: Pointer) -> None:
-    """x := ((R P^T)^+)^T g = (L^-1 0) Z P^T g, and zeros behind it: P R^T x = g in the sense of least squares."""
+    """Solve x := ((R P^T)^+)^T g = (L^-1 0) Z P^T g, and zeros behind it: P R^T x = g in the sense of least squares."""
     permute(g, T.pivots, T.columns, x)
     if rank < T.columns:
         for k in range(rank - 1, -1, -1):

@@ -17,13 +17,13 @@ ABOUT = re.compile(r"^(?:about|space):.*(?:\n[ #].*)*", re.MULTILINE)
 
 @cache
 def shipped() -> tuple[str, ...]:
-    """The names of the mechanisms."""
+    """Return the names of the mechanisms."""
     files = glob("**/*.yaml", root_dir=MECHANISMS, recursive=True)
     return tuple(sorted([*(file.removesuffix(".yaml").replace(os.sep, "/") for file in files), *GENERATORS]))
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What a file says about itself, and its space; all else is not read."""
+    """Return what a file says about itself, and its space; all else is not read."""
     from linkwork.document import parse
 
     if name in GENERATORS:

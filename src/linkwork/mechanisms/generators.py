@@ -9,7 +9,7 @@ MOMENT = "m*L^2/12"  # of a uniform rod
 
 
 def n_four_bar(N: int) -> Document:
-    """N four-bars in a row: N + 1 uprights on ground pivots one link apart, joined by N couplers.
+    """Make N four-bars in a row: N + 1 uprights on ground pivots one link apart, joined by N couplers.
 
     IFToMM multibody benchmark library, problem A02. When all links lie in a line the constraints lose rank.
     """
@@ -32,7 +32,7 @@ def n_four_bar(N: int) -> Document:
 
 
 def planar_chain(N: int) -> Document:
-    """N uniform rods hanging from each other, released from the horizontal."""
+    """Make N uniform rods hanging from each other, released from the horizontal."""
     bodies = {f"link{i}": _rod([f"{i + 0.5}*L", 0], "AB") for i in range(N)}
     joints = {f"J{i}": _hinge(_above(i), f"link{i}.A") for i in range(N)}
     about = {
@@ -45,7 +45,7 @@ def planar_chain(N: int) -> Document:
 
 
 def spatial_chain(N: int) -> Document:
-    """N uniform rods hanging from each other, on hinges about y and z in turn, released from the horizontal."""
+    """Make N uniform rods hanging from each other, on hinges about y and z in turn, released from the horizontal."""
     bodies = {f"link{i}": _rod([f"{i + 0.5}*L", 0, 0], "AB", [0.001, MOMENT, MOMENT]) for i in range(N)}
     axes = [[0, 1, 0] if i % 2 == 0 else [0, 0, 1] for i in range(N)]
     joints = {f"J{i}": _hinge(_above(i), f"link{i}.A", axis=axis, axis_j=axis) for i, axis in enumerate(axes)}
@@ -60,7 +60,7 @@ def spatial_chain(N: int) -> Document:
 
 
 def _rod(position: list[Any], ends: str, inertia: Any = MOMENT, **more: Any) -> Document:
-    """A rod along x, its ends named by letters."""
+    """Return a rod along x, its ends named by letters."""
     beside = [0] * (len(position) - 1)
     points = {end: [x, *beside] for end, x in zip(ends, ("-L/2", "L/2"), strict=True)}
     return {"mass": "m", "inertia": inertia, "position": position, **more, "points": points}
@@ -71,7 +71,7 @@ def _hinge(i: str, j: str, **more: Any) -> Document:
 
 
 def _above(i: int) -> str:
-    """What link i of a chain hangs from."""
+    """Return what link i of a chain hangs from."""
     return f"link{i - 1}.B" if i else "ground.O"
 
 

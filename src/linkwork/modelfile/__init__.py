@@ -96,7 +96,9 @@ def with_parameters(document: Document, changes: Mapping[str, str | float]) -> D
 
 
 def with_start(document: Document, model: Model, changes: Mapping[str, str | float] | None = None) -> Document:
-    """The document with the start values of `model`, which are numbers, and with changed parameters; all else stays."""
+    """Return the document with the start values of `model`, which are numbers, and with changed parameters; all
+    else stays.
+    """
     document, changes = with_inputs(document, changes or {})
     data = deepcopy(document.data)
     for key in ("start", "rate"):

@@ -164,7 +164,7 @@ def check_settled(document: Document) -> None:
 
 
 def check_space(document: Document) -> None:
-    """Without its space nothing of a file can be judged."""
+    """Check the space of a file; without it nothing else can be judged."""
     space = document.data.get("space", "planar")
     if space not in tuple(JOINTS):
         wanted = " or ".join(f"'{name}'" for name in JOINTS)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_orientation(file: Translation, value: Any, place: Keys) -> Components:
-    """Euler parameters of an orientation stated in one of several ways."""
+    """Return Euler parameters of an orientation stated in one of several ways."""
     if isinstance(value, list):
         return file.numbers(value, units.NUMBER_KIND, file.names, place)
     if "axis" in value:

@@ -57,21 +57,21 @@ def _vector_or_name(count: int) -> Callable[[Any], Any]:
 
 
 def _inertia(value: Any) -> Any:
-    """Three moments, six entries, or the matrix."""
+    """Return three moments, six entries, or the matrix."""
     if not _rows(value, 3) and not _numbers(value, 3, 6):
         raise PydanticCustomError("inertia", "should be [xx, yy, zz], [xx, yy, zz, xy, yz, zx] or three rows of three")
     return value
 
 
 def _matrix(value: Any) -> Any:
-    """The diagonal, or all rows."""
+    """Return the diagonal, or all rows."""
     if not _rows(value, 6) and not _numbers(value, 6):
         raise PydanticCustomError("matrix", "should be the six numbers of a diagonal or six rows of six")
     return value
 
 
 def _orientation(value: Any) -> Any:
-    """One of the ways to state an orientation; see docs/model-files.md."""
+    """Return one of the ways to state an orientation; see docs/model-files.md."""
     if _numbers(value, 4):
         return value
     if isinstance(value, dict):
@@ -105,7 +105,7 @@ NUMBER: Any = Annotated[Any, PlainValidator(_number), WithJsonSchema(NUMBER_SCHE
 
 
 def _forms(count: int) -> dict[str, Any]:
-    """What the roles of keys look like where vectors have so many components."""
+    """Return what the roles of keys look like where vectors have so many components."""
     vector_schema = {"type": "array", "items": NUMBER_SCHEMA, "minItems": count, "maxItems": count}
     vector: Any = Annotated[list[NUMBER], pydantic.Field(min_length=count, max_length=count)]
     check = PlainValidator(_vector_or_name(count))
@@ -142,7 +142,7 @@ ANYTHING, REFERENCE, POINT, FLAG, JOINT = (Quantity(form) for form in ("number",
 
 @cache
 def keys(cls: type) -> tuple[tuple[str, Quantity, Field[Any]], ...]:
-    """What an element is in a file: key, what it holds, and field of the dataclass.
+    """Return what an element is in a file: key, what it holds, and field of the dataclass.
 
     A body with a point on it is one reference "body.point": i, j, at. A body alone is its name: i, j, on, carrier.
     """
@@ -164,7 +164,7 @@ def keys(cls: type) -> tuple[tuple[str, Quantity, Field[Any]], ...]:
 
 
 def quantity_of(hint: Any) -> Quantity:
-    """What the annotation of a field says it holds."""
+    """Return what the annotation of a field says it holds."""
     if hint is bool:
         return FLAG
     stated = next((x for x in getattr(hint, "__metadata__", ()) if isinstance(x, Quantity)), None)
@@ -185,7 +185,7 @@ class Entry(BaseModel):
 
 
 def kinds_of_surface(exponent: float, of: str) -> dict[str, units.Kind]:
-    """How a surface gives way: force, or torque, by the depth, a length or an angle, to the exponent."""
+    """Return how a surface gives way: force, or torque, by the depth, a length or an angle, to the exponent."""
     turns = of == "angle"
     depth = ("rad" if turns else "m") + ("" if exponent == 1.0 else f"^{exponent:g}")
     stiffness = f"{'N*m' if turns else 'N'}/{depth}"
@@ -196,7 +196,7 @@ def kinds_of_surface(exponent: float, of: str) -> dict[str, units.Kind]:
 def _entry(
     cls: type, space: Space, type_name: str | None = None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> type[Entry]:
-    """The shape of an element in a file, with `more` keys; one of several types names its own."""
+    """Return the shape of an element in a file, with `more` keys; one of several types names its own."""
     shape: dict[str, Any] = {"type": (Literal[type_name], ...)} if type_name else {}
     for key, holds, field in keys(cls):
         annotation = Literal[holds.names] if holds.form == "choice" else FORMS[space][holds.form]
@@ -211,7 +211,7 @@ def _entry(
 
 
 def _one_of(entries: Mapping[str, type[Entry]]) -> Any:
-    """An entry of one of these types, two at least; of none if there are none."""
+    """Return an entry of one of these types, two at least; of none if there are none."""
     if not entries:
         return Entry
     return Annotated[Union[tuple(entries.values())], pydantic.Field(discriminator="type")]  # noqa: UP007
@@ -488,7 +488,7 @@ def ground_entry(space: Space) -> type[Entry]:
 
 @cache
 def body_entry(space: Space, shaped: bool = True) -> type[Entry]:
-    """A body, `shaped` or with nothing for a shape."""
+    """Return a body, `shaped` or with nothing for a shape."""
     look: dict[str, Any] = {"shape": (_one_of(shape_entries(space)) | None if shaped else type(None), None)}
     look["colour"] = (Annotated[str, pydantic.Field(pattern=COLOUR)] | None, None)
     return create_model(f"{space}Body", __base__=_entry(BODIES[space], space), **look)
@@ -498,7 +498,7 @@ SimulationEntry = _entry(Simulation, "planar")
 
 
 def model_entry(space: Space, joints: tuple[str, ...], forces: tuple[str, ...], shaped: bool = True) -> type[Entry]:
-    """The shape of a file in this space with these types; files that do not say are planar."""
+    """Return the shape of a file in this space with these types; files that do not say are planar."""
     joined = tuple((name, joint_entry(space, name)) for name in joints)
     forced = tuple((name, force_entry(space, name)) for name in forces)
     return _model_entry(space, joined, forced, shaped)
@@ -538,7 +538,7 @@ def _model_entry(space: Space, joints: Entries, forces: Entries, shaped: bool) -
 
 
 def entry_of(data: Any) -> type[Entry]:
-    """The shape that a file must have."""
+    """Return the shape that a file must have."""
     if isinstance(data, dict) and "equations" in data:
         from linkwork.modelfile.stated_schema import StatedModel
 
@@ -567,19 +567,19 @@ def types_in(data: Any, section: str, known: Mapping[str, Any]) -> tuple[str, ..
 
 
 def entries_in(data: Any, section: str) -> list[dict[str, Any]]:
-    """The entries of a section, with empty ones in the place of what is none."""
+    """Return the entries of a section, with empty ones in the place of what is none."""
     entries = data.get(section) if isinstance(data, dict) else None
     found = entries.values() if isinstance(entries, dict) else ()
     return [entry if isinstance(entry, dict) else {} for entry in found]
 
 
 def space_of(data: Any) -> Space:
-    """Which space a file says it is in."""
+    """Return which space a file says it is in."""
     return "spatial" if isinstance(data, dict) and data.get("space") == "spatial" else "planar"
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of model files."""
+    """Return JSON Schema of model files."""
     from linkwork.modelfile.stated_schema import StatedModel
 
     spaces: tuple[Space, ...] = ("planar", "spatial")

@@ -31,7 +31,10 @@ class Signals(NamedTuple):
 
 
 def declare_signals(given: Translation) -> dict[str, Expr]:
-    """What formulas of forces, rates, outputs and events may name; units and values are told to the translation."""
+    """Return what formulas of forces, rates, outputs and events may name.
+
+    Units and values are told to the translation.
+    """
     found: dict[str, Expr] = {}
     for kind in SECTIONS:
         for name, entry in getattr(given.entry, kind, {}).items():

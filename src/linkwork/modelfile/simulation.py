@@ -21,7 +21,7 @@ CODES = {"t_end": "bad-t-end", "step": "bad-report-step", "rtol": "bad-tolerance
 
 
 def read_simulation(file: Translation) -> Simulation:
-    """Times and tolerances, which are positive, and start values."""
+    """Return times and tolerances, which are positive, and start values."""
     given: Simulation = file.element(Simulation, file.entry.simulation, ("simulation",))
     file.fold(getattr(given, name) for name in CODES)
     values: dict[str, Any] = {name: file.value(getattr(given, name)) for name in CODES}

@@ -19,7 +19,7 @@ KINDS = {"length": (units.LENGTH, units.SPEED), "angle": (units.ANGLE, units.ANG
 
 
 def own_names(entry: StatedEntry) -> dict[str, Expr]:
-    """Coordinates and their rates."""
+    """Return coordinates and their rates."""
     return {word: symbol(word) for name in entry.coordinates for word in (name, f"{name}{RATE}")}
 
 

@@ -32,7 +32,7 @@ class Lookup(NamedTuple):
 
 
 def read_tables(file: Translation) -> dict[str, Lookup]:
-    """The tables by name; faults are told to the translation."""
+    """Return the tables by name; faults are told to the translation."""
     found = {}
     given: dict[str, TableEntry] = getattr(file.entry, "tables", {})
     for name, entry in given.items():
@@ -51,7 +51,7 @@ def read_tables(file: Translation) -> dict[str, Lookup]:
 
 
 def read_table(file: Translation, entry: TableEntry, place: Keys) -> Lookup | None:
-    """A table; None where it has faults, which are told to the translation."""
+    """Read a table; None where it has faults, which are told to the translation."""
     try:
         lookup = _read(file, entry, place)
     except ModelError as error:
@@ -77,7 +77,7 @@ def _read(file: Translation, entry: TableEntry, place: Keys) -> Lookup:
 
 
 def _read_list(file: Translation, given: Sequence[Any], unit: str, place: Keys) -> tuple[tuple[float, ...], str]:
-    """Values in SI, those without a unit being in the one stated, if any, and a unit that they have."""
+    """Return values in SI, those without a unit being in the one stated, if any, and a unit that they have."""
     numbers, factor = [], float(units.parse_unit(unit).factor) if unit else 1.0
     for k, value in enumerate(given):
         number = units.quantity(value, None) if isinstance(value, str) else float(value)
@@ -94,7 +94,7 @@ def _read_list(file: Translation, given: Sequence[Any], unit: str, place: Keys) 
 
 
 def _read_column(column: Column, unit: str) -> tuple[tuple[float, ...], str]:
-    """Values in SI and their unit, as the model states it, else as the heading does."""
+    """Return values in SI and their unit, as the model states it, else as the heading does."""
     if unit and column.unit and exponents_of(unit) != exponents_of(column.unit):
         raise ModelError(f"'{unit}' is not of the kind of '{column.unit}' in the heading", "unit-mismatch")
     unit = unit or column.unit
@@ -103,7 +103,7 @@ def _read_column(column: Column, unit: str) -> tuple[tuple[float, ...], str]:
 
 
 def _choose(columns: dict[str, Column], entry: TableEntry) -> list[Column]:
-    """The columns that are named, or the first two."""
+    """Return the columns that are named, or the first two."""
     for name in entry.columns or ():
         if name not in columns:
             hint = did_you_mean(name, columns) or f"it has {', '.join(columns)}"
@@ -114,7 +114,7 @@ def _choose(columns: dict[str, Column], entry: TableEntry) -> list[Column]:
 
 
 def beside(model: str, name: str) -> Path:
-    """A file in the folder of the model, or below; ModelError for any other."""
+    """Find a file in the folder of the model, or below; raise ModelError for any other."""
     rule = "files are read from the folder of the model"
     if model == TEXT:
         raise ModelError("a text has no folder to read files from", "table-file", rule="load a model file", value=name)

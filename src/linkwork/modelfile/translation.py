@@ -104,7 +104,7 @@ class Translation:
             self.fail(place, f"'{wrong}' in the name '{name}'", "bad-name", value=name, rule=NOT_IN_NAMES[wrong])
 
     def parameters(self, changes: Mapping[str, str | float]) -> None:
-        """Parameters with a number are symbols with a value; those with a formula become what the formula says."""
+        """Read parameters: with a number they are symbols with a value, with a formula they become what it says."""
         given: dict[str, Any] = self.entry.parameters
         for name in given:
             if not re.fullmatch(PLAIN_NAME, name):
@@ -155,7 +155,7 @@ class Translation:
         self.stop()
 
     def changed(self, name: str, value: str | float, symbols: Mapping[str, Expr]) -> Scalar:
-        """The new value of a parameter; a quantity must be of the kind it had."""
+        """Return the new value of a parameter; a quantity must be of the kind it had."""
         original = self.entry.parameters[name]
         unit = units.unit_of(original) if isinstance(original, str) else None
         kind = Kind(f"a quantity like '{original}'", unit, original) if unit else None
@@ -169,7 +169,7 @@ class Translation:
     def read(
         self, value: Any, kind: Kind | None, names: Mapping[str, Expr], place: Keys, of_parameters: bool = True
     ) -> Scalar:
-        """A number, quantity or formula as a float or an expression; of parameters alone it must be finite."""
+        """Read a number, quantity or formula as a float or an expression; of parameters alone it must be finite."""
         if not isinstance(value, str):
             return float(value)
         for name in self.bodies if not of_parameters and "." in value else ():
@@ -199,7 +199,7 @@ class Translation:
         return expression
 
     def functions(self, called: list[tuple[Lookup, Expr]]) -> dict[str, Callable[[Expr], Expr]]:
-        """The tables as functions, which note what they are given."""
+        """Return the tables as functions, which note what they are given."""
 
         def calling(lookup: Lookup) -> Callable[[Expr], Expr]:
             def call(x: Expr) -> Expr:
@@ -211,7 +211,7 @@ class Translation:
         return {name: calling(lookup) for name, lookup in self.tables.items()}
 
     def check_arguments(self, called: Sequence[tuple[Lookup, Expr]], place: Keys) -> None:
-        """What a table with units is given has its unit, or none."""
+        """Check that the argument of a table with units has its unit, or none."""
         for lookup, x in called:
             if lookup.unit:
                 kind = Kind("what the table takes", lookup.unit, "")
@@ -221,7 +221,7 @@ class Translation:
                     self.errors.append(self.document.locate(error, place))
 
     def check_parameter(self, name: str, kind: Kind | None) -> None:
-        """A field that is just a parameter takes its unit."""
+        """Give a parameter the unit of a field that is just this parameter."""
         given = self.entry.parameters.get(name)
         if kind not in (None, units.NUMBER_KIND) and isinstance(given, str):
             try:
@@ -255,7 +255,7 @@ class Translation:
         return self.bodies.get(name, self.ground)
 
     def point(self, reference: str, place: Keys) -> tuple[Body, Components]:
-        """A point by its name "body.point"."""
+        """Return a point by its name "body.point"."""
         name, _, point = reference.partition(".")
         body = self.body(name, place)
         if name in self.bodies and point not in body.points:
@@ -269,7 +269,10 @@ class Translation:
         return 2 if self.space == "planar" else 3
 
     def direction(self, reference: str, body: Body, origin: Components, letter: str, place: Keys) -> Components:
-        """A direction of this body by its name "body.direction"; in space also from the joint's point to another."""
+        """Return a direction of this body by its name "body.direction".
+
+        In space also from the joint's point to another.
+        """
         name, _, direction = reference.partition(".")
         points = body.points if self.space == "spatial" else {}
         if name == body.name and direction in points and direction not in body.directions:
@@ -281,7 +284,7 @@ class Translation:
         return body.directions.get(direction, (1.0,) + (0.0,) * (self.size - 1))
 
     def named(self, role: str, key: str, value: Any, given: dict[str, Any], place: Keys) -> Any:
-        """What a name in a field leads to: another body, a joint, a point of the body itself, a direction."""
+        """Return what a name in a field leads to: another body, a joint, a point of the body itself, a direction."""
         if role == "body":
             return self.body(value, place)
         if role == "joint":
@@ -299,7 +302,7 @@ class Translation:
         return self.direction(value, given[f"body_{letter}"], given[f"s_{letter}"], letter, place)
 
     def inertia(self, value: list[Any], place: Keys) -> Components:
-        """(xx, yy, zz, xy, yz, zx) of three moments, of these six, or of a matrix, which is symmetric."""
+        """Return (xx, yy, zz, xy, yz, zx) of three moments, of these six, or of a matrix, which is symmetric."""
         kind = units.INERTIA
         if not isinstance(value[0], list):
             return (*self.numbers(value, kind, self.names, place), *(0.0,) * (6 - len(value)))
@@ -312,7 +315,7 @@ class Translation:
         return rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[2][0]
 
     def turning(self, value: Any, e: Components | None, place: Keys) -> Components:
-        """The angular velocity in the axes of the body."""
+        """Return the angular velocity in the axes of the body."""
         if isinstance(value, list):
             return self.numbers(value, units.ANGULAR_SPEED, self.names, place)
         omega = self.numbers(value["ground"], units.ANGULAR_SPEED, self.names, (*place, "ground"))
@@ -320,7 +323,7 @@ class Translation:
         return turned.in_body(Vector(omega)).components
 
     def matrix(self, value: list[Any], kinds: tuple[Kind, ...], place: Keys) -> tuple[Components, ...]:
-        """Rows of a 6 x 6 matrix, of which the diagonal may stand for all.
+        """Return rows of a 6 x 6 matrix, of which the diagonal may stand for all.
 
         `kinds` are those of entries for two shifts, for a shift and a turn, and for two turns.
         """
@@ -347,7 +350,7 @@ class Translation:
         return found
 
     def law_names(self, measures: tuple[str, ...], text: Any, place: Keys) -> dict[str, Expr]:
-        """The names of `motion_names` and what this force measures."""
+        """Return the names of `motion_names` and what this force measures."""
         for name in measures:
             if name in self.names and isinstance(text, str) and re.search(rf"(?<![\w.]){name}(?![\w.])", text):
                 message = f"'{name}' is a parameter and also what this force measures"
@@ -355,7 +358,10 @@ class Translation:
         return {**self.motion_names, **{name: symbol(f"{name}'") for name in measures}}
 
     def element(self, cls: type, entry: Any, place: Keys, of: str | None = None, name: str | None = None) -> Any:
-        """An element from its entry; what belongs to a freedom belongs to one `of` this kind, length or angle."""
+        """Return an element from its entry.
+
+        What belongs to a freedom belongs to one `of` this kind, length or angle.
+        """
         special = self.kinds_of(cls, entry, place) if of is None else {}
         given: dict[str, Any] = {}
         if name is not None:
@@ -404,7 +410,7 @@ class Translation:
         return cls(**given)
 
     def kinds_of(self, cls: type, entry: Any, place: Keys) -> dict[str, Kind]:
-        """What the numbers of an element are that depend on a freedom or on an exponent."""
+        """Return what the numbers of an element are that depend on a freedom or on an exponent."""
         of, found = "length", dict[str, Kind]()
         if any(holds.form == "freedom" for _, holds, _ in schema.keys(cls)):
             joint = self.joints.get(entry.joint)
@@ -432,7 +438,7 @@ class Translation:
         return found
 
     def kinds_of_coupling(self, leads: str, follows: str) -> dict[str, Kind]:
-        """What ratio and offset of a coupling are: a slide and a hinge have a length per angle."""
+        """Return what ratio and offset of a coupling are: a slide and a hinge have a length per angle."""
         joints = [joint for name in (leads, follows) if (joint := self.joints.get(name)) is not None]
         freedoms = [next(iter(joint.freedoms(*joint.starts())), "") for joint in joints]
         units_of = ["rad" if FREEDOMS.get(freedom) == "angle" else "m" for freedom in freedoms]
@@ -445,7 +451,7 @@ class Translation:
         return found
 
     def note_length(self, direction: Components, place: Keys) -> None:
-        """Directions count as unit vectors; a length that is neither 1 nor 0, which is a fault, is told."""
+        """Note the length of a direction, neither 1 nor 0 (a fault): directions count as unit vectors."""
         length = math.hypot(*map(self.value, direction))
         if length and abs(length - 1.0) > TYPED:
             at = ".".join(map(str, place))
@@ -468,7 +474,7 @@ class Translation:
         return None if joint is None or motion is None else Driver(name, joint, freedom, motion)
 
     def freedom(self, place: Keys, entry: Any, joint: Joint) -> str:
-        """The freedom of a joint, or of a measure, that an entry names, or the only one."""
+        """Return the freedom of a joint, or of a measure, that an entry names, or the only one."""
         freedoms: Mapping[str, Expr] = joint.freedoms(*joint.starts())
         is_measure = isinstance(joint, MEASURES[self.space])
         freedom = entry.freedom or ("distance" if is_measure else next(iter(freedoms), ""))
@@ -483,7 +489,7 @@ class Translation:
         return freedom
 
     def driven(self, place: Keys, entry: Any) -> Joint | None:
-        """The joint that a driver or an actuator moves, or the measure between two points."""
+        """Return the joint that a driver or an actuator moves, or the measure between two points."""
         if entry.joint is not None and entry.i is None and entry.j is None:
             if entry.joint not in self.joints:
                 hint = did_you_mean(entry.joint, self.joints)
@@ -503,7 +509,7 @@ class Translation:
         return None
 
     def motion(self, given: Any, of: str, place: Keys) -> Motion | None:
-        """A formula of t, or one of the named motions, for a freedom that is a length or an angle."""
+        """Return a formula of t, or one of the named motions, for a freedom that is a length or an angle."""
         if isinstance(given, int | float | str) and not isinstance(given, bool):
             kind = units.ANGLE if of == "angle" else units.LENGTH
             return Law(as_expr(self.read(given, kind, self.time_names, place, of_parameters=False)))
@@ -520,7 +526,7 @@ class Translation:
         return motion
 
     def shape(self, cls: type[Shape], entry: Any, place: Keys) -> Shape:
-        """How a body looks; a mesh with the triangles of its file."""
+        """Return how a body looks; a mesh with the triangles of its file."""
         shape: Shape = self.element(cls, entry, place)
         if isinstance(shape, Mesh):
             from linkwork.formats.meshes import read_mesh

@@ -39,7 +39,7 @@ class ArrayFunction:
 
 
 def compile_sequence(sequence: ComputationSequence) -> ArrayFunction:
-    """The sequence with a loop around it that runs over as many points as the integer in p says."""
+    """Return the sequence with a loop around it that runs over as many points as the integer in p says."""
     n, m = len(sequence.inputs), len(sequence.outputs)
     if machine.missing():
         operations, one = interpreted.interpret(sequence, ())

@@ -31,7 +31,7 @@ _spent = local()
 
 
 def directory() -> Path:
-    """$LINKWORK_CACHE_DIR, or the user's cache directory of the platform."""
+    """Return the directory $LINKWORK_CACHE_DIR, or the user's cache directory of the platform."""
     if chosen := os.environ.get("LINKWORK_CACHE_DIR"):
         return Path(chosen)
     if sys.platform == "win32":
@@ -44,12 +44,12 @@ def directory() -> Path:
 
 
 def seconds() -> float:
-    """How long this thread has waited for object code that was not yet stored."""
+    """Return how long this thread has waited for object code that was not yet stored."""
     return float(getattr(_spent, "seconds", 0.0))
 
 
 def cached(key_parts: Iterable[str | bytes], make: Callable[[], bytes]) -> bytes:
-    """The object code stored under `key_parts`, made by `make` and stored if there is none."""
+    """Return the object code stored under `key_parts`, made by `make` and stored if there is none."""
 
     def build() -> bytes:
         began = perf_counter()
@@ -74,7 +74,7 @@ def cached(key_parts: Iterable[str | bytes], make: Callable[[], bytes]) -> bytes
 
 
 def _private(path: Path) -> bool:
-    """Whether nobody but this user, and the administrator, can have written what is there."""
+    """Return whether nobody but this user, and the administrator, can have written what is there."""
     if sys.platform == "win32":  # where the directories of a user are closed to others
         return True
     status = path.stat()

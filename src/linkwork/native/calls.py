@@ -34,7 +34,7 @@ class Called:
     """A function of (x, p, y, w), arrays that reach as far as it likes, with an address for machine code."""
 
     def __init__(self, function: Callable[[Array, Array, Array, Array], None], refuse: Callable[..., None]) -> None:
-        """`refuse` is called with the same where the function has raised, to write results that say so."""
+        """Wrap a function; `refuse` gets the same arguments where it has raised, to write results that say so."""
         self.function, self.refuse = function, refuse
         if machine.missing():
             self._code = interpreted.load({"called": self._compute})
@@ -63,7 +63,7 @@ class Asked:
     """
 
     def __init__(self, function: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """`refuse` is called where the function has raised."""
+        """Wrap a function; `refuse` is called where it has raised."""
 
         def call(*_: object) -> None:
             try:

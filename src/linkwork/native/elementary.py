@@ -83,7 +83,7 @@ def bits_of(value: float) -> int:
 
 
 def float_bits(value: float) -> str:
-    """The number as LLVM reads it without rounding."""
+    """Return the number as LLVM reads it without rounding."""
     return f"0x{bits_of(value) % 2**64:016X}"
 
 
@@ -206,20 +206,20 @@ class Text:
         return self.do("fcmp uno", "i1", x, y)
 
     def sign(self, x: Value) -> Value:
-        """The bit of its sign."""
+        """Return the bit of its sign."""
         return self.bits(x) & -(2**63)
 
     def with_sign(self, x: Value, sign: Value) -> Value:
-        """x, or -x where the bit is set."""
+        """Return x, or -x where the bit is set."""
         return self.number(self.bits(x) ^ sign)
 
     def nearest(self, x: Value) -> tuple[Value, Value]:
-        """The integer k nearest to x, as a double and as the bits of MAGIC + k."""
+        """Return the integer k nearest to x, as a double and as the bits of MAGIC + k."""
         shifted = x + MAGIC
         return shifted - MAGIC, self.bits(shifted)
 
     def each(self, kinds: Sequence[str], get: Callable[[Text, int], Sequence[Value]]) -> list[Value]:
-        """What `get` finds for one lane, of all lanes."""
+        """Return what `get` finds for one lane, of all lanes."""
         if self.lanes == 1:
             return [*get(self, 0)]
         whole = ["poison"] * len(kinds)
@@ -239,14 +239,14 @@ class Text:
 
 
 def exact_sum(a: Value, b: Value) -> tuple[Value, Value]:
-    """a + b rounded, and what rounding has taken."""
+    """Add a + b rounded, and return what rounding has taken too."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def fast_sum(a: Any, b: Value) -> tuple[Value, Value]:
-    """The same where |a| >= |b|, or a = 0."""
+    """Return the same where |a| >= |b|, or a = 0."""
     total = a + b
     return total, b - (total - a)
 
@@ -258,13 +258,13 @@ def halves(a: Any) -> tuple[Any, Any]:
 
 
 def exact_product(a: Value, b: Any) -> tuple[Value, Value]:
-    """a b rounded, and what rounding has taken.  [Dekker; muller2018, algorithm 4.10]"""
+    """Multiply a b rounded, and return what rounding has taken too.  [Dekker; muller2018, algorithm 4.10]"""
     product, (a1, a2), (b1, b2) = a * b, halves(a), halves(b)
     return product, ((a1 * b1 - product) + (a1 * b2 + a2 * b1)) + a2 * b2
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """sum_k c_k x^k by halves of its terms: the processor computes them side by side."""
+    """Sum c_k x^k by halves of the terms: the processor computes them side by side."""
     terms: list[Any] = [*coefficients]
     while len(terms) > 1:
         pairs = [terms[k] + x * terms[k + 1] if k + 1 < len(terms) else terms[k] for k in range(0, len(terms), 2)]
@@ -274,14 +274,14 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def quotient(high: Value, low: Value, by: Value, by_low: Value) -> tuple[Value, Value]:
-    """(high + low)/(by + by_low), and what is left of it."""
+    """Divide (high + low)/(by + by_low), and return what is left of it too."""
     q = high / by
     p, e = exact_product(q, by)
     return q, ((((high - p) - e) + low) - q * by_low) / by
 
 
 def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
-    """x - k pi/2 for x >= 0 as a sum of two doubles, the second no more than rounding of the first; last bits of k."""
+    """Reduce x >= 0 to x - k pi/2 as a sum of two doubles, the second within rounding of the first; last bits of k."""
     k, n = f.nearest(x * (1.0 / HALF_PI))
     beyond, b = fast_sum(k * PI_2[1], k * PI_2[2])
     r, c = exact_sum(x - k * PI_2[0], 0.0 - beyond)
@@ -314,7 +314,7 @@ def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
 
 
 def sine_and_cosine(r: Value, low: Value) -> tuple[Value, Value, Value, Value]:
-    """Of r + low, |r| <= pi/4: both as sums of two doubles, of which the first is nearly all."""
+    """Compute sine and cosine of r + low, |r| <= pi/4: both as sums of two doubles, the first nearly all."""
     z = r * r
     half = 0.5 * z
     sine_low = (low - half * low) + (z * r) * polynomial(z, SIN)
@@ -346,7 +346,7 @@ def tan(f: Text, x: Value) -> tuple[Value]:
 
 
 def exponential(f: Text, x: Value, low: Any) -> tuple[Value, Value, Value, Value]:
-    """exp(x + low) = 2^k (1 + r + rest): k as a double and as bits, see `nearest`, r and rest; |x| < 2^11."""
+    """Split exp(x + low) = 2^k (1 + r + rest): k as a double and as bits, see `nearest`, r and rest; |x| < 2^11."""
     k, n = f.nearest(x * (1.0 / (LN_2 + LN_2_LOW)))
     high, part = x - k * LN_2, k * LN_2_LOW - low if isinstance(low, Value) else k * LN_2_LOW
     r = high - part
@@ -355,12 +355,12 @@ def exponential(f: Text, x: Value, low: Any) -> tuple[Value, Value, Value, Value
 
 
 def power_of_two(f: Text, k: Value) -> Value:
-    """2^k of an integer, or of the last bits of one beside others."""
+    """Return 2^k of an integer, or of the last bits of one beside others."""
     return f.number((k + 1023) << 52)
 
 
 def scaled_exponential(f: Text, x: Value, low: Any) -> Value:
-    """exp(x + low), also where it is subnormal or infinite."""
+    """Return exp(x + low), also where it is subnormal or infinite."""
     x = f.where(x > 710.0, 710.0, f.where(x < -746.0, -746.0, x))
     _, n, r, rest = exponential(f, x, low)
     one, r_low = fast_sum(1.0, r)
@@ -375,7 +375,7 @@ def exp(f: Text, x: Value) -> tuple[Value]:
 
 @cache
 def logarithms() -> list[tuple[float, float, float]]:
-    """Of the intervals of m: 1/c, and log c as a multiple of 2^-42 and the rest."""
+    """Return for each interval of m 1/c, and log c as a multiple of 2^-42 and the rest."""
     context, rows = Context(prec=40), []
     for i in range(N_INTERVALS):
         ends = [(bits_of(1.0) + round((i - FIRST + side) * 2**52 / N_INTERVALS)) for side in (0, 1)]
@@ -393,7 +393,7 @@ def table() -> str:
 
 
 def beside_table(f: Text, x: Value) -> tuple[Value, Value, Value, Value]:
-    """log x = whole + whole_low + log(1 + r + r_low) for a positive finite x, `whole` a multiple of 2^-42."""
+    """Return log x = whole + whole_low + log(1 + r + r_low) for a positive finite x, `whole` a multiple of 2^-42."""
     is_small = x < 2.0**-1022
     bits = f.bits(f.where(is_small, x * 2.0**54, x))
     beyond = bits - (bits_of(1.0) - round(FIRST * 2**52 / N_INTERVALS))
@@ -415,7 +415,7 @@ def beside_table(f: Text, x: Value) -> tuple[Value, Value, Value, Value]:
 
 
 def logarithm(f: Text, x: Value) -> tuple[Value, Value]:
-    """log x of a positive finite x as a sum of two doubles."""
+    """Return log x of a positive finite x as a sum of two doubles."""
     whole, whole_low, r, r_low = beside_table(f, x)
     first = f.number(f.bits(r) & -(2**27))  # the half of r whose square is exact
     half_square = 0.5 * (first * first)
@@ -435,7 +435,7 @@ def log(f: Text, x: Value) -> tuple[Value]:
 
 
 def power(f: Text, x: Value, y: Value) -> tuple[Value]:
-    """exp(y log |x|), with the sign of an odd power; the values at zero and infinity are those of C99."""
+    """Compute exp(y log |x|), with the sign of an odd power; the values at zero and infinity are those of C99."""
     size = f.absolute(x)
     high, low = logarithm(f, size)
     high = f.where(size.equals(0.0), -INF, f.where(size.equals(INF), INF, f.where(f.is_nan(x, x), x, high)))
@@ -452,7 +452,9 @@ def power(f: Text, x: Value, y: Value) -> tuple[Value]:
 
 
 def scale(f: Text, v: Value) -> tuple[Value, Value]:
-    """Powers of two, s and 1/s, for numbers up to v > 0: s v is about 2^100, so that what counts beside it is exact."""
+    """Return powers of two, s and 1/s, for numbers up to v > 0: s v is about 2^100, so that what counts beside it
+    is exact.
+    """
     exponent = f.bits(v) & (2047 << 52)
     is_small = v < 2.0**-900
     s = f.where(is_small, 2.0**1000, f.number((2146 << 52) - exponent))
@@ -460,7 +462,7 @@ def scale(f: Text, v: Value) -> tuple[Value, Value]:
 
 
 def angle(f: Text, y: Value, x: Value) -> Value:
-    """The angle from the x axis to (x, y)."""
+    """Return the angle from the x axis to (x, y)."""
     a, b = f.absolute(y), f.absolute(x)
     is_steep = a > b
     u, v = f.where(is_steep, b, a), f.where(is_steep, a, b)
@@ -507,7 +509,7 @@ def atan(f: Text, x: Value) -> tuple[Value]:
 
 
 def arc(f: Text, x: Value) -> tuple[Value, Value, Value, Value]:
-    """Whether |x| > 1/2, and of s = |x| or else sqrt((1 - |x|)/2): s, what is left of s, and arcsin s - s."""
+    """Return whether |x| > 1/2, and of s = |x| or else sqrt((1 - |x|)/2): s, what is left of s, and arcsin s - s."""
     a = f.absolute(x)
     is_large = a > 0.5
     z = f.where(is_large, 0.5 * (1.0 - a), a * a)
@@ -526,7 +528,7 @@ def asin(f: Text, x: Value) -> tuple[Value]:
 
 
 def acos(f: Text, x: Value) -> tuple[Value]:
-    """pi/2 - arcsin x, where |x| is large 2 arcsin s or pi less that."""
+    """Return pi/2 - arcsin x, where |x| is large 2 arcsin s or pi less that."""
     is_large, s, rest, beyond = arc(f, x)
     factor = f.where(is_large, 2.0, 1.0)
     sign = f.sign(x) ^ f.where(is_large, -(2**63), 0)
@@ -537,7 +539,7 @@ def acos(f: Text, x: Value) -> tuple[Value]:
 
 
 def tanh(f: Text, x: Value) -> tuple[Value]:
-    """(e - 1)/(e + 1) with e = exp 2|x|."""
+    """Return (e - 1)/(e + 1) with e = exp 2|x|."""
     twice = 2.0 * f.absolute(x)
     twice = f.where(twice > 44.0, 44.0, twice)
     _, n, r, rest = exponential(f, twice, 0.0)
@@ -553,7 +555,7 @@ def tanh(f: Text, x: Value) -> tuple[Value]:
 
 
 def hypot(f: Text, x: Value, y: Value) -> tuple[Value]:
-    """sqrt(x^2 + y^2), its root corrected by what is left."""
+    """Return sqrt(x^2 + y^2), its root corrected by what is left."""
     a, b = f.absolute(x), f.absolute(y)
     is_less = a < b
     u, v = f.where(is_less, a, b), f.where(is_less, b, a)
@@ -637,7 +639,7 @@ done:
 
 
 def far_reduction() -> str:
-    """x - k pi/2 for x >= FAR: of x 2/pi = m 2^e 2/pi only digits of 2/pi count that leave no multiples of 4."""
+    """Reduce x >= FAR to x - k pi/2: of x 2/pi = m 2^e 2/pi only digits of 2/pi count that leave no multiples of 4."""
     f = Text(1)
     x = Value(f, "double", "%x")
 
@@ -683,12 +685,12 @@ def definition(name: str, lanes: int) -> str:
 
 
 def called(name: str, lanes: int = 1) -> str:
-    """The name in LLVM of a function of so many lanes."""
+    """Return the name in LLVM of a function of so many lanes."""
     return f"linkwork.{name}" if lanes == 1 else f"linkwork.{name}.{lanes}"
 
 
 def call(name: str, arguments: Sequence[str], lanes: int = 1) -> str:
-    """The call of a function, or of an intrinsic of LLVM."""
+    """Return the call of a function, or of an intrinsic of LLVM."""
     f = Text(lanes)
     t = f.type("double")
     given = ", ".join(f"{t} {x}" for x in arguments)
@@ -699,7 +701,7 @@ def call(name: str, arguments: Sequence[str], lanes: int = 1) -> str:
 
 
 def define(text: str) -> str:
-    """LLVM text of all functions that a text calls, and of what these call; the whole then imports nothing."""
+    """Return LLVM text of all functions that a text calls, and of what these call; the whole then imports nothing."""
     found = sorted(set(re.findall(r"@linkwork\.(\w+)(?:\.(\d+))?\(", text)))
     texts = [definition(name, int(lanes or 1)) for name, lanes in found]
     whole = "\n".join(texts)
@@ -711,7 +713,7 @@ def define(text: str) -> str:
 
 
 def declare(text: str) -> list[str]:
-    """Declarations of the intrinsics of LLVM that a text calls."""
+    """Return declarations of the intrinsics of LLVM that a text calls."""
     lines = []
     for name, lanes in sorted(set(re.findall(rf"@llvm\.({'|'.join(INTRINSICS)})\.(?:v(\d+))?f64\(", text))):
         f = Text(int(lanes or 1))

@@ -98,7 +98,7 @@ def open_tape(m: Pointer) -> Tape:
 
 
 def write_tape(outputs: Sequence[Expr], inputs: Sequence[Expr], parameters: Sequence[Expr]) -> NDArray[np.float64]:
-    """The table for these outputs; the nodes `inputs` are enclosed, `parameters` stand in p."""
+    """Return the table for these outputs; the nodes `inputs` are enclosed, `parameters` stand in p."""
     position, in_p = {x: k for k, x in enumerate(inputs)}, {x: k for k, x in enumerate(parameters)}
     nodes = ordered(outputs, {**position, **in_p})
     for node in nodes:
@@ -157,7 +157,7 @@ def load_numbers(at: Tape, p: Pointer) -> None:
 
 
 def enclose_output(at: Tape, k: int) -> Pointer:
-    """Output number k, of inputs and numbers that stand in `values`."""
+    """Enclose output number k, of inputs and numbers that stand in `values`."""
     first = at.n_inputs + at.n_given + at.n_constants
     for i in range(integer(at.first_row, k), integer(at.first_input, k)):
         row = integer(at.listed, i)
@@ -174,7 +174,7 @@ def keep_middle(at: Tape, k: int) -> None:
 
 
 def enclose_around_middle(at: Tape, k: int, reach: float) -> Pointer:
-    """Output number k once more, each row also by the mean value theorem: |x - x(middle)| <= reach |x'|.
+    """Enclose output number k, each row also by the mean value theorem: |x - x(middle)| <= reach |x'|.
 
     So bounds are of second order in the width of what is enclosed, where terms depend on each other.
     """
@@ -190,14 +190,14 @@ def enclose_around_middle(at: Tape, k: int, reach: float) -> Pointer:
 
 
 def enclose_all(at: Tape) -> None:
-    """All outputs, each row once."""
+    """Enclose all outputs, each row once."""
     first = at.n_inputs + at.n_given + at.n_constants
     for row in range(at.n_rows):
         apply(at, offset(at.rows, 4 * row), offset(at.values, 4 * (first + row)))
 
 
 def apply(at: Tape, row: Pointer, out: Pointer) -> None:
-    """One operation; without a value of an argument there is none of the result."""
+    """Apply one operation; without a value of an argument there is none of the result."""
     op, a = integer(row, 0), offset(at.values, 4 * integer(row, 1))
     if a[0] != a[0]:
         put_nothing(out)
@@ -225,7 +225,7 @@ def apply(at: Tape, row: Pointer, out: Pointer) -> None:
 
 
 def enclose_in_time(at: Tape, k: int, low: float, high: float) -> Pointer:
-    """Output k, of which time is the only input."""
+    """Enclose output k, of which time is the only input."""
     at.values[0], at.values[1], at.values[2], at.values[3] = low, high, 1.0, 1.0
     return enclose_output(at, k)
 
@@ -238,7 +238,7 @@ def sign_at(at: Tape, k: int, t: float) -> float:
 
 @kernel
 def find_zeros(m: Pointer, p: Pointer, t_end: float, zeros: Pointer) -> int:
-    """How often outputs change their signs between 0 and t_end, and each time the first double behind."""
+    """Return how often outputs change their signs between 0 and t_end, and each time the first double behind."""
     at = open_tape(m)
     load_numbers(at, p)
     t, width, count, k = 0.0, t_end, 0, 0
@@ -274,7 +274,7 @@ def find_zeros(m: Pointer, p: Pointer, t_end: float, zeros: Pointer) -> int:
 
 
 def find_all_zeros(functions: Sequence[Expr], time: Expr, values: Mapping[Expr, float], t_end: float) -> list[float]:
-    """The times from 0 to t_end at which functions of time alone change their signs."""
+    """Return the times from 0 to t_end at which functions of time alone change their signs."""
     found: set[float] = set()
     if functions := [f for f in functions if time in ordered([f])]:
         m, p, zeros = write_tape(functions, [time], [*values]), np.array([*values.values()]), np.empty(MOST_ZEROS)

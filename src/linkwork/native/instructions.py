@@ -70,7 +70,7 @@ class Wider(Exception):
 
 @cache
 def kind_of(annotation: Any) -> Any:
-    """The kind that an annotation tells, or nothing: then the argument does."""
+    """Return the kind that an annotation tells, or nothing: then the argument does."""
     if annotation in TYPES:
         return annotation
     if get_origin(annotation) is tuple:
@@ -82,7 +82,7 @@ def kind_of(annotation: Any) -> Any:
 
 
 def types_of(kind: Any) -> tuple[str, ...]:
-    """Of the numbers in LLVM that are a value of this kind."""
+    """Return the LLVM types of the numbers that are a value of this kind."""
     if isinstance(kind, Cell):
         return ("ptr",)
     return tuple(t for inner in kind.kinds for t in types_of(inner)) if isinstance(kind, Shape | Made) else TYPES[kind]
@@ -95,14 +95,14 @@ def operands_of(value: Value) -> tuple[str, ...]:
 
 
 def value_of(kind: Any, operands: Iterator[str]) -> Value:
-    """The value of a kind that consists of the next operands."""
+    """Return the value of a kind that consists of the next operands."""
     if isinstance(kind, Shape | Made):
         return Value(kind, tuple(value_of(inner, operands) for inner in kind.kinds))
     return Value(kind, tuple(next(operands) for _ in types_of(kind)))
 
 
 def hand_on(value: Value) -> Value:
-    """The value as it is handed to a function: a description has many places, and is made from few numbers."""
+    """Return the value as it is handed to a function: a description has many places, and is made from few numbers."""
     if value.made is None:
         return value
     function, given = value.made
@@ -125,7 +125,7 @@ def constant(number: Any) -> Value:
 
 
 def wider(a: Any, b: Any) -> Any:
-    """The kind that can stand for both."""
+    """Return the kind that can stand for both."""
     if a == b:
         return a
     if a in WIDENING and b in WIDENING:
@@ -136,7 +136,9 @@ def wider(a: Any, b: Any) -> Any:
 
 
 def _is_memory(a: Any, b: Any) -> bool:
-    """Whether both are descriptions of the same memory: what is a cell there only the one that was made knows."""
+    """Return whether both are descriptions of the same memory: what is a cell there only the one that was made
+    knows.
+    """
     return isinstance(a, Shape) and isinstance(b, Shape) and a.cls is b.cls and issubclass(a.cls, Memory)
 
 
@@ -151,7 +153,7 @@ class Writer:
         self.described, self.places_described = 0, 0  # whether places are described now; lines that do so
 
     def stack(self) -> list[str]:
-        """The lines that make room for the variables."""
+        """Return the lines that make room for the variables."""
         return [
             f"  {place} = alloca {t}"
             for name, places in self.places.items()
@@ -163,7 +165,7 @@ class Writer:
         self.places_described += self.described > 0
 
     def emit(self, text: str) -> str:
-        """The register with the result of an instruction."""
+        """Return the register with the result of an instruction."""
         self.count += 1
         self.line(f"%r{self.count} = {text}")
         return f"%r{self.count}"
@@ -196,7 +198,7 @@ class Writer:
             self.line(f"store {t} {operand}, ptr {place}")
 
     def load(self, name: str, field: int | None = None) -> Value:
-        """The variable, or one of the values of a tuple."""
+        """Return the variable, or one of the values of a tuple."""
         kind, places = self.kinds[name], self.places[name]
         if field is not None:
             first = sum(len(types_of(before)) for before in kind.kinds[:field])
@@ -222,7 +224,7 @@ class Writer:
         return Value(float, (self.emit(f"{how} {value.parts[0]} to double"),))
 
     def describe(self, value: Value, cls: type) -> Value:
-        """A description from its places, of which those of numbers are cells of their types."""
+        """Return a description from its places, of which those of numbers are cells of their types."""
         kind = kind_of(cls)
         if len(value.parts) != len(kind.kinds):
             raise TypeError(f"{cls.__name__} has {len(kind.kinds)} places, not {len(value.parts)}")
@@ -233,7 +235,7 @@ class Writer:
         return Value(Shape(cls, tuple(part.kind for part in parts)), tuple(parts))
 
     def read(self, value: Value) -> Value:
-        """The number in a cell; any other value is itself."""
+        """Return the number in a cell; any other value is itself."""
         if not isinstance(value.kind, Cell):
             return value
         bits = self.emit(f"load {value.kind.bits}, ptr {value.parts[0]}")
@@ -273,7 +275,7 @@ class Writer:
         return self.emit(f"icmp {of_integers} i64 {a}, {b}" if kind is int else f"fcmp {of_floats} double {a}, {b}")
 
     def combine(self, op: ast.operator, left: Value, right: Value) -> Value:
-        """left op right, as Python has it."""
+        """Combine left op right, as Python has it."""
         if isinstance(op, ast.Pow):
             return self.power(left, right)
         kind = wider(wider(left.kind, right.kind), float if isinstance(op, ast.Div) else int)
@@ -292,7 +294,7 @@ class Writer:
         raise TypeError(f"{type(op).__name__} of {left.kind.__name__} and {right.kind.__name__} is not written")
 
     def arithmetic(self, operation: str, a: str, b: str) -> str:
-        """A product and the sum it is part of may become one instruction, rounded once."""
+        """Write an operation on two doubles."""
         return self.emit(f"f{operation} double {a}, {b}")
 
     def multiply_complex(self, a: Sequence[str], b: Sequence[str]) -> Value:
@@ -301,7 +303,7 @@ class Writer:
         return Value(complex, (real, imaginary))
 
     def divide_integers(self, a: str, b: str, remainder: bool) -> Value:
-        """Rounded downwards, as Python does, and not towards zero."""
+        """Divide and round downwards, as Python does, and not towards zero."""
         rest = self.emit(f"srem i64 {a}, {b}")
         nonzero, signs = self.emit(f"icmp ne i64 {rest}, 0"), self.emit(f"xor i64 {rest}, {b}")
         beyond = self.emit(f"and i1 {nonzero}, {self.emit(f'icmp slt i64 {signs}, 0')}")
@@ -333,7 +335,7 @@ class Writer:
         return Value(int, (self.emit(f"mul nsw i64 {a.parts[0]}, {b.parts[0]}"),))
 
     def apply(self, name: str, numbers: Sequence[str]) -> Value:
-        """An elementary function."""
+        """Return an elementary function."""
         if name not in PARTS_OF:
             return Value(float, (self.emit(call(name, numbers)),))
         function, part = PARTS_OF[name]
@@ -360,7 +362,7 @@ class Writer:
         return Value(type(None), ())
 
     def add_four(self, y: Value, s: Value, x: Value) -> Value:
-        """One instruction of a vector each where the processor has them."""
+        """Return one instruction of a vector each where the processor has them."""
         four, (to,), (start,) = "<4 x double>", y.parts, x.parts
         first = self.emit(f"insertelement {four} poison, double {self.convert(s, float).parts[0]}, i64 0")
         factors = self.emit(f"shufflevector {four} {first}, {four} poison, <4 x i32> zeroinitializer")
@@ -378,7 +380,7 @@ class Writer:
         return Value(type(None), ())
 
     def least(self, op: ast.cmpop, *values: Value) -> Value:
-        """Of min and max: the first that no later one is below, or above."""
+        """Return the first of min or max that no later one is below, or above."""
         kind = values[0].kind
         for value in values:
             kind = wider(kind, value.kind)

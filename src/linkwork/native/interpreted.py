@@ -36,7 +36,7 @@ _stand_ins: WeakValueDictionary[int, StandIn] = WeakValueDictionary()
 
 
 def load(functions: Mapping[str, Callable[..., Any]]) -> Code:
-    """Numbers in the place of addresses, valid as long as the Code is alive."""
+    """Return numbers in the place of addresses, valid as long as the Code is alive."""
     addresses = dict(zip(functions, _numbers, strict=False))
     kept = {addresses[name]: StandIn(function) for name, function in functions.items()}
     _stand_ins.update(kept)
@@ -44,17 +44,19 @@ def load(functions: Mapping[str, Callable[..., Any]]) -> Code:
 
 
 def find(address: int) -> Callable[..., Any]:
-    """The function for which a number stands."""
+    """Return the function for which a number stands."""
     return _stand_ins[address].function
 
 
 def reach(array: Array, n: int) -> Array:
-    """n doubles from where the array begins: places of one memory lie one behind the other, and code runs over them."""
+    """Return n doubles from where the array begins: places of one memory lie one behind the other, and code runs
+    over them.
+    """
     return array if len(array) >= n else as_strided(array, (n,), (array.itemsize,))
 
 
 def unbounded(kernel: Callable[..., Any]) -> Function:
-    """A kernel called as machine code is, its arrays reaching as far as it likes."""
+    """Return a kernel called as machine code is, its arrays reaching as far as it likes."""
 
     def compute(*arrays: Array) -> None:
         kernel(*(reach(array, FAR) for array in arrays))
@@ -63,7 +65,7 @@ def unbounded(kernel: Callable[..., Any]) -> Function:
 
 
 def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple[int, Function]:
-    """The number of operations of a program, and what computes it."""
+    """Return the number of operations of a program, and what computes it."""
     tape, again, n_x, n_p = Tape(parameters), program.again, len(program.inputs), len(parameters)
     from_x = [tape.place(node) for node in program.inputs]  # of those in both, this is what counts
     counts = [] if again is None else [parameters.index(node) for node in (again.count, again.most)]
@@ -106,7 +108,7 @@ def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple
 
 
 def interpret_head(program: ComputationSequence, whole: Function) -> Function:
-    """The first outputs of a program alone."""
+    """Return the first outputs of a program alone."""
 
     def compute(x: Array, p: Array, y: Array, w: Array) -> None:
         outputs = np.empty(len(program.outputs))

@@ -66,23 +66,23 @@ _loading = RLock()
 
 
 def offset(pointer: Pointer, n: int) -> Pointer:
-    """The pointer `n` doubles further on."""
+    """Return the pointer `n` doubles further on."""
     return pointer[n:]
 
 
 def take(pointer: Pointer, count: int) -> tuple[Pointer, Pointer]:
-    """The next `count` doubles, and what lies behind them."""
+    """Return the next `count` doubles, and what lies behind them."""
     return pointer[:count], pointer[count:]
 
 
 def split(pointer: Pointer, counts: tuple[int, ...]) -> tuple[Any, ...]:
-    """So many doubles one behind the other, and what lies behind them all."""
+    """Return so many doubles one behind the other, and what lies behind them all."""
     ends = [*accumulate(counts, initial=0)]
     return (*[pointer[i:j] for i, j in pairwise(ends)], pointer[ends[-1] :])
 
 
 def integer(pointer: Pointer, k: int) -> int:
-    """The 64 bits of the k-th double as an integer: sizes and addresses stand so among numbers."""
+    """Return the 64 bits of the k-th double as an integer: sizes and addresses stand so among numbers."""
     return int(pointer[k : k + 1].view(np.int64)[0])
 
 
@@ -92,12 +92,12 @@ def put_integer(pointer: Pointer, k: int, value: int) -> None:
 
 
 def add_four(y: Pointer, s: float, x: Pointer) -> None:
-    """y += s x of four doubles."""
+    """Add y += s x of four doubles."""
     y[:4] += s * x[:4]
 
 
 def memory_at(address: int, count: int) -> Pointer:
-    """The `count` doubles that begin at an address: memory that is kept between calls of machine code."""
+    """Return the `count` doubles that begin at an address: memory that is kept between calls of machine code."""
     return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
 
 
@@ -133,7 +133,7 @@ class Memory:
 
     @classmethod
     def over(cls, m: Pointer, places: Mapping[str, Any]) -> Self:
-        """The places in m that `slices_of` has found, each opened when it is first asked for."""
+        """Return the places in m that `slices_of` has found, each opened when it is first asked for."""
         made = object.__new__(cls)
         made.__dict__["_m"], made.__dict__["_places"] = m, places
         return made
@@ -150,7 +150,7 @@ class Memory:
         return self._open(name)
 
     def __iter__(self) -> Iterator[Any]:
-        """The places themselves."""
+        """Return the places themselves."""
         return iter(self.__dict__.values())
 
 
@@ -166,21 +166,21 @@ class _Ruler:
 
 @cache_results
 def size_of(places: Callable[..., Memory | tuple[Any, ...]], *sizes: int) -> int:
-    """How many doubles a description of memory takes: where the last of its places, the rest, begins."""
+    """Return how many doubles a description of memory takes: where the last of its places, the rest, begins."""
     *_, rest = places(_Ruler(), *sizes)
     return int(rest.place)
 
 
 @cache_results
 def offsets_of(places: Callable[..., Any], *sizes: int) -> Any:
-    """A description of memory with the number of its first double for every place."""
+    """Return a description of memory with the number of its first double for every place."""
     made = places(_Ruler(), *sizes)
     return type(made)(*(x.place if isinstance(x, _Ruler) else x for x in made))
 
 
 @cache_results
 def slices_of(places: Callable[..., Memory], *sizes: int) -> dict[str, Any]:
-    """Of a description of memory the part of it for every place, beside the numbers that were given."""
+    """Return for every place of a described memory its part, beside the numbers that were given."""
     made = places(_Ruler(), *sizes).__dict__
     first = {name: x.place for name, x in made.items() if isinstance(x, _Ruler)}
     return made | {name: slice(a, b) for (name, a), b in zip_longest(first.items(), [*first.values()][1:])}
@@ -250,7 +250,7 @@ class Kernel:
         return self._entry(*map(_as_argument, arguments))
 
     def bind(self, *arrays: Pointer) -> Callable[..., Any]:
-        """The kernel with its first arguments given; asking for their addresses takes longer than some calls."""
+        """Return the kernel with its first arguments given; asking for their addresses takes longer than some calls."""
         return partial(self._entry, *map(_as_argument, arrays))
 
 
@@ -262,7 +262,7 @@ def kernel(function: Callable[..., int | None]) -> Kernel:
 
 
 def _as_argument(argument: float | Pointer) -> Any:
-    """A number as it is; of an array where it begins, or where Python computes, all that it holds in a row."""
+    """Return a number as it is; of an array where it begins, or where Python computes, all that it holds in a row."""
     if not isinstance(argument, np.ndarray):
         return argument
     if argument.dtype.char != "d" or not argument.flags.carray:
@@ -275,7 +275,10 @@ def parameters_of(function: FunctionType) -> tuple[str, ...]:
 
 
 def read_globals(function: FunctionType) -> dict[str, Any]:
-    """The global names a function reads, with their values; names of attributes and built-ins are not among them."""
+    """Return the global names a function reads, with their values.
+
+    Names of attributes and built-ins are not among them.
+    """
     code, names = function.__code__, set()
     ops, arguments = code.co_code[::2], code.co_code[1::2]
     k = ops.find(LOAD_GLOBAL)
@@ -293,7 +296,9 @@ Parts: TypeAlias = list[str | bytes]
 
 
 def _content(function: FunctionType) -> Parts:
-    """Everything the compiled code depends on: the bytecode of the function and of all it calls, and constants."""
+    """Return everything the compiled code depends on: the bytecode of the function and of all it calls, and
+    constants.
+    """
     parts: Parts = []
     seen: set[Any] = {offset, take, split, integer, put_integer, add_four, memory_at, call}  # written in translation.py
 
@@ -338,7 +343,7 @@ def _bytecode(f: FunctionType) -> Parts:
 
 @cache_results
 def _recipe() -> Parts:
-    """How text and object code of kernels are made here."""
+    """Return how text and object code of kernels are made here."""
     names = ("kernels", "translation", "instructions", "elementary", "machine")
     sources = (Path(__file__).with_name(f"{name}.py") for name in names)
     return [sys.version, *(source.read_bytes() for source in sources)]

@@ -141,7 +141,7 @@ def compile_programs(
     seldom: Sequence[str] = (),
     lanes: int = 1,
 ) -> dict[str, NativeFunction]:
-    """Machine code of the programs; `parameters` are the nodes whose values the argument p carries.
+    """Return machine code of the programs; `parameters` are the nodes whose values the argument p carries.
 
     Of several `lanes`, each does what one would do, to the bit: every double in x, p, y and w is so many, one of each
     lane, and where a lane repeats its outputs more often than another this one keeps its own.
@@ -211,7 +211,9 @@ TAIL = ", ptr noalias %z"  # of a program with a head: where the outputs behind 
 
 
 def _head(program: ComputationSequence, lanes: int) -> str:
-    """The program, whose tail goes behind the head in y, and its head alone, whose tail goes into the scratch."""
+    """Return the program, whose tail goes behind the head in y, and its head alone, whose tail goes into the
+    scratch.
+    """
     n, n_head, whole = len(program.outputs), program.head_outputs, f"{program.name}.whole"
     return f"""define void @{program.name}({ARGUMENTS}) nounwind {{
   %z = getelementptr double, ptr %y, i64 {n_head * lanes}
@@ -226,7 +228,7 @@ define void @{program.head}({ARGUMENTS}) nounwind {{
 
 
 def _place(program: ComputationSequence, slot: int) -> tuple[str, int]:
-    """The array in which an output stands, and where."""
+    """Return the array in which an output stands, and where."""
     is_tail = program.head and slot >= program.head_outputs
     return ("z", slot - program.head_outputs) if is_tail else ("y", slot)
 
@@ -260,7 +262,7 @@ def _declarations(tables: dict[object, str], lanes: int) -> str:
 def _lower(
     program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str], lanes: int
 ) -> tuple[int, int, str]:
-    """The size of the scratch, the number of operations and the LLVM code of the program."""
+    """Return the size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
     again = program.again
@@ -319,7 +321,7 @@ def _lower(
 
 
 def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
-    """Of what the program knows, that which its repetition uses."""
+    """Return what the repetition uses of what the program knows."""
     if program.again is None:
         return []
     given = {*parameters, *program.again.x.values(), *program.again.improved.values()}
@@ -336,7 +338,8 @@ def _repetition(
     tables: dict[object, str],
     lanes: int,
 ) -> tuple[int, str]:
-    """The doubles it needs besides, and functions: name.again improves once, name.needs judges, name.more is the loop.
+    """Return the doubles it needs besides, and functions: name.again improves once, name.needs judges, name.more is
+    the loop.
 
     Their memory is w: (values handed on, x, improved outputs, whether more is needed, scratch of the others).
     """
@@ -392,21 +395,23 @@ done:
 
 
 def _loop_arguments(lanes: int, z: str) -> str:
-    """Of the loop of repetitions: `wanted` are the lanes that have one to do."""
+    """Return the arguments of the loop of repetitions: `wanted` are the lanes that have one to do."""
     f = Text(lanes)
     integers, truths = f.type("i64"), f.type("i1")
     return f"ptr %x, ptr %p, ptr %y{z}, {integers} %count, {integers} %most, {truths} %weak, {truths} %wanted"
 
 
 def _some(name: str, lanes: int) -> str:
-    """Whether one of the lanes is true."""
+    """Return whether one of the lanes is true."""
     if lanes == 1:
         return f"%some.{name} = or i1 %{name}, false"
     return f"%some.{name} = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %{name})"
 
 
 def _runs(program: ComputationSequence, slots: Iterable[int]) -> Iterator[tuple[int, str, int, int]]:
-    """Outputs that stand behind each other: the number of the first among all, its array and place, and how many."""
+    """Yield outputs that stand behind each other: the number of the first among all, its array and place, and how
+    many.
+    """
     places = (_place(program, slot) for slot in slots)
     for (array, _), run in groupby(enumerate(places), key=lambda pair: (pair[1][0], pair[1][1] - pair[0])):
         (k, (_, first)), *others = run
@@ -414,7 +419,7 @@ def _runs(program: ComputationSequence, slots: Iterable[int]) -> Iterator[tuple[
 
 
 def _copy(source: str, start: int, target: str, k: int, count: int, lanes: int, masked: bool = False) -> str:
-    """However many there are, in one piece: LLVM takes long for a function of many copies."""
+    """Copy any number of values in one piece: LLVM takes long for a function of many copies."""
     label = f"{source}{start}.{target}{k}"
     places = f"""
   %from.{label} = getelementptr double, ptr %{source}, i64 {start * lanes}
@@ -454,7 +459,7 @@ class _Emitter:
         return name
 
     def value(self, node: Expr) -> str:
-        """The name of a value, loaded where it does not come from this function."""
+        """Return the name of a value, loaded where it does not come from this function."""
         name = self.names.get(node)
         if name is None:
             if node.op == "constant" and node not in self.given:
@@ -469,7 +474,7 @@ class _Emitter:
         self.lines.append(f"store {self.numbers} {value}, ptr {self.pointer(array, k)}, align 8")
 
     def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
-        """If a number in p or a weakness wishes it, call the loop of repetitions, with these values stored in w."""
+        """Call the loop of repetitions, with these values stored in w, if a number in p or a weakness wishes it."""
         integers, lanes = self.of.type("i64"), self.of.lanes
         for number, node in (("count", again.count), ("most", again.most)):
             self.lines.append(f"%{number} = load {integers}, ptr {self.pointer(*self.given[node])}, align 8")
@@ -554,7 +559,7 @@ done:""")
             raise KeyError(f"no machine code for '{node.op}'")
 
     def table(self, knots: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...]) -> str:
-        """The name of the constants of a spline."""
+        """Return the name of the constants of a spline."""
         key = (knots, coefficients)
         names = {known: f"table{k}" for k, known in enumerate(self.tables)}
         if key not in names:

@@ -22,7 +22,7 @@ pointer_to: Any = (ctypes.c_double * 0).from_buffer
 
 @cache
 def binding() -> Any:
-    """llvmlite, imported when it is first needed: a command that computes nothing must not wait for it."""
+    """Import llvmlite when it is first needed: a command that computes nothing must not wait for it."""
     import llvmlite.binding
 
     return llvmlite.binding
@@ -30,7 +30,7 @@ def binding() -> Any:
 
 @cache
 def missing() -> str:
-    """Why there is no machine code here, or nothing if there is."""
+    """Return why there is no machine code here, or nothing if there is."""
     try:
         binding()
     except (ImportError, OSError) as error:  # not installed, or its library does not load on this machine
@@ -64,7 +64,7 @@ def _compiler(opt: int) -> Any:
 
 @cache
 def host() -> str:
-    """What object code depends on besides its source: processor, its features, LLVM and llvmlite."""
+    """Return what object code depends on besides its source: processor, its features, LLVM and llvmlite."""
     llvm = binding()
     import llvmlite
 
@@ -74,7 +74,7 @@ def host() -> str:
 
 
 def optimize(module: Any, target: Any) -> None:
-    """LLVM's standard passes. Loops are not unrolled: theirs are a few turns, and it would cost most of the time."""
+    """Run LLVM's standard passes. Loops are not unrolled: they are short, and it would take most of the time."""
     llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=SPEED)
     tuning.inlining_threshold = INLINED
@@ -85,7 +85,7 @@ def optimize(module: Any, target: Any) -> None:
 
 
 def assemble(text: str, opt: int, passes: bool = False) -> bytes:
-    """Object code for this processor of LLVM IR text; `opt` is the effort of the code generator."""
+    """Return object code for this processor of LLVM IR text; `opt` is the effort of the code generator."""
     llvm = binding()
 
     def compile_it() -> bytes:
@@ -102,7 +102,9 @@ def assemble(text: str, opt: int, passes: bool = False) -> bytes:
 
 
 def beside(work: Callable[[], bytes]) -> bytes:
-    """The result of work done in a thread: LLVM looks for no signals, who waits for a thread can be interrupted."""
+    """Return the result of work done in a thread: LLVM looks for no signals, who waits for a thread can be
+    interrupted.
+    """
     from concurrent.futures import Future  # brings logging with it
 
     done: Future[bytes] = Future()
@@ -142,7 +144,7 @@ _loaded: WeakValueDictionary[int, Code] = WeakValueDictionary()
 
 
 def loaded() -> dict[int, tuple[Code, str]]:
-    """By their addresses all functions that are loaded now, with their names in their code."""
+    """Return all functions that are loaded now, by address, with their names in their code."""
     found = {code: dict(zip(code.addresses.values(), code.addresses, strict=True)) for code in _loaded.values()}
     return {address: (code, name) for code, names in found.items() for address, name in names.items()}
 

@@ -45,7 +45,7 @@ APART = 60
 
 
 def translate(kernel: Kernel) -> str:
-    """LLVM text with one function to be called, the kernel under its own name."""
+    """Write LLVM text with one function to be called, the kernel under its own name."""
     module = _Module()
     module.add(kernel.python, kernel.arguments, kernel.name, "")
     text = "\n".join(module.texts)
@@ -54,7 +54,7 @@ def translate(kernel: Kernel) -> str:
 
 @cache
 def _syntax(path: str) -> dict[int, tuple[ast.FunctionDef, CodeType]]:
-    """The functions of a file and their bytecode, by the line on which they begin, decorators included."""
+    """Return the functions of a file and their bytecode, by the line on which they begin, decorators included."""
     tree = ast.parse(Path(path).read_bytes())
     codes, inner = {}, [compile(tree, path, "exec", dont_inherit=True)]
     for code in inner:
@@ -69,7 +69,7 @@ def _syntax(path: str) -> dict[int, tuple[ast.FunctionDef, CodeType]]:
 
 
 def _definition(function: FunctionType) -> ast.FunctionDef:
-    """The syntax of a function, as it was imported."""
+    """Return the syntax of a function, as it was imported."""
     code = function.__code__
     node, written = _syntax(code.co_filename).get(code.co_firstlineno, (None, None))
     if node is None or written is None or written.co_code != code.co_code:
@@ -81,7 +81,7 @@ _hints = cache(get_type_hints)
 
 
 def _returned(function: FunctionType, arguments: Sequence[Any] = ()) -> Any:
-    """The kind of its result; a type variable in it is the kind of the argument that has the same."""
+    """Return the kind of its result; a type variable in it is the kind of the argument that has the same."""
     hints = _hints(function)
     returned = hints["return"]
     if not (free := getattr(returned, "__parameters__", ())):
@@ -91,21 +91,21 @@ def _returned(function: FunctionType, arguments: Sequence[Any] = ()) -> Any:
 
 
 def _result(kind: Any) -> str:
-    """The type in LLVM of a function that returns this kind."""
+    """Return the type in LLVM of a function that returns this kind."""
     types = types_of(kind)
     return ("void", *types)[len(types)] if len(types) < 2 else f"{{{', '.join(types)}}}"
 
 
 @cache
 def _is_description(function: FunctionType) -> bool:
-    """Whether it gives names to memory, or numbers, and does nothing else."""
+    """Return whether it gives names to memory, or numbers, and does nothing else."""
     kind, statements = _returned(function), {type(node) for node in _definition(function).body}
     return isinstance(kind, Shape) and kind.cls is not tuple and statements <= {ast.Expr, ast.Assign, ast.Return}
 
 
 @cache
 def _varying(function: ast.FunctionDef) -> set[str]:
-    """Variables that are assigned in a branch or loop; all others are one value at each place."""
+    """Return variables that are assigned in a branch or loop; all others are one value at each place."""
     nested = (node for node in function.body if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign))
     names = (n for node in nested for n in ast.walk(node) if isinstance(n, ast.Name))
     return {n.id for n in names if isinstance(n.ctx, ast.Store)}
@@ -157,7 +157,7 @@ class _Translation:
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
     def translate(self, arguments: Sequence[Any]) -> tuple[str, list[str]]:
-        """The signature and the lines."""
+        """Return the signature and the lines."""
         signature, self.returned = [], _returned(self.function, arguments)
         for argument, kind in zip(self.node.args.args, arguments, strict=True):
             name = argument.arg
@@ -174,13 +174,13 @@ class _Translation:
         return ", ".join(signature), [*self.out.stack(), *self.out.lines]
 
     def receive(self, value: Value) -> Value:
-        """An argument; a description is made again."""
+        """Name an argument; a description is made again."""
         if not isinstance(value.kind, Made):
             return value
         return self.describe(value.kind.function, [self.receive(part) for part in value.parts])
 
     def describe(self, function: FunctionType, given: Sequence[Value]) -> Value:
-        """What a description returns, written out here."""
+        """Return what a description returns, written out here."""
         inner = _Translation(self.module, function, self.out.kinds)
         inner.out = self.out
         inner.known.update(zip(parameters_of(function), given, strict=True))
@@ -217,7 +217,7 @@ class _Translation:
             self.put(node.target, self.expression(node.value))
 
     def change(self, node: ast.AugAssign) -> None:
-        """x[i] += y finds its place once."""
+        """Change x[i] += y; its place is found once."""
         if isinstance(node.target, ast.Subscript):
             place = self.place(node.target)
             before = Value(float, (self.out.emit(f"load double, ptr {place}"),))
@@ -280,7 +280,7 @@ class _Translation:
         self.out.begin(end)
 
     def repeat(self, node: ast.For | ast.While, onward: str, end: str) -> None:
-        """The body of a loop, `continue` and `break` leading to these labels."""
+        """Write the body of a loop; `continue` and `break` lead to these labels."""
         if node.orelse:
             _refuse(self, node)
         self.loops.append((onward, end))
@@ -312,7 +312,7 @@ class _Translation:
         out.begin(end)
 
     def repeat_for_each(self, node: ast.For) -> None:
-        """A loop over the values of a tuple, or the rows of a table of functions, its body once for each."""
+        """Write the body of a loop once for each value of a tuple, or row of a table of functions."""
         table = self.evaluate(node.iter)
         values = table if type(table) is tuple else self.expression(node.iter).parts
         (end,) = self.out.labels("endfor")
@@ -348,7 +348,7 @@ class _Translation:
         raise TypeError(f"'{ast.unparse(node)}' is not a number, pointer or tuple")
 
     def evaluate(self, node: ast.expr) -> Any:
-        """A value, or a number, function or module of Python."""
+        """Evaluate to a value, or to a number, function or module of Python."""
         return EXPRESSIONS.get(type(node), _refuse)(self, node)
 
     def number(self, node: ast.Constant) -> Any:
@@ -368,7 +368,7 @@ class _Translation:
         return self.out.read(found) if isinstance(found, Value) else found
 
     def field(self, node: ast.Attribute) -> Any:
-        """A value, of a number in memory its cell; a member of an enumeration, or a function of `math`."""
+        """Return a value, of a number in memory its cell; a member of an enumeration, or a function of `math`."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name in self.out.places and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
             return self.out.load(name, kind.fields.index(node.attr))
@@ -395,7 +395,7 @@ class _Translation:
         return tuple_of(self.listed(node.elts))
 
     def listed(self, nodes: Sequence[ast.expr]) -> list[Value]:
-        """Their values; of a tuple with a star, those in it."""
+        """Return their values; of a tuple with a star, those in it."""
         values: list[Value] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -416,7 +416,7 @@ class _Translation:
         return self.out.load(name)
 
     def connect(self, node: ast.BoolOp) -> Value:
-        """`and` and `or`, which look at no more of their parts than they need."""
+        """Connect by `and` and `or`, which look at no more of their parts than they need."""
         name = f"bool.{node.lineno}.{node.col_offset}.{node.end_col_offset}"
         (end,) = self.out.labels("decided")
         for part in node.values:
@@ -444,7 +444,7 @@ class _Translation:
         _refuse(self, node)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Of a chain all parts are looked at: they are numbers, which costs nothing."""
+        """Compare all parts of a chain: they are numbers, which costs nothing."""
         left, whole = self.expression(node.left), "true"
         for op, operand in zip(node.ops, node.comparators, strict=True):
             right = self.expression(operand)
@@ -476,7 +476,7 @@ class _Translation:
         _refuse(self, node)
 
     def call_function(self, function: FunctionType, nodes: Sequence[ast.expr]) -> Value:
-        """A call of another plain function, all of its arguments given by their places."""
+        """Call another plain function, all of its arguments given by their places."""
         names = parameters_of(function)
         if len(names) != len(nodes):
             raise TypeError(f"{function.__name__} takes {len(names)} arguments, not {len(nodes)}")

@@ -82,7 +82,9 @@ class Module:
 
 
 def link(functions: Mapping[str, int], arrays: Mapping[str, Array]) -> Module:
-    """A module of the functions at these addresses, of these arrays, and of all functions to which their words lead."""
+    """Return a module of the functions at these addresses, of these arrays, and of all functions to which their
+    words lead.
+    """
     known, words = machine.loaded(), {name: array.reshape(-1).view(np.int64) for name, array in arrays.items()}
     if unknown := [name for name, address in functions.items() if address not in known]:
         raise UsageError(f"{', '.join(unknown)}: only machine code can be had as WebAssembly", "no-wasm")
@@ -106,7 +108,7 @@ def _aligned(address: int) -> int:
 def _moved(
     own: NDArray[np.int64], place: Mapping[int, int], words: Mapping[str, NDArray[np.int64]], layout: Mapping[str, int]
 ) -> bytes:
-    """Words with addresses in the module in the place of those in this process."""
+    """Return words with addresses in the module in the place of those in this process."""
     moved = own.copy()
     for address, k in place.items():
         moved[own == address] = k
@@ -126,7 +128,7 @@ def _target() -> Any:
 
 
 def _compile(functions: Sequence[tuple[machine.Code, str]]) -> bytes:
-    """One object with these functions of some code; the k-th is named fk, and all others are its own."""
+    """Return one object with these functions of some code; the k-th is named fk, and all others are its own."""
     sources = {code: code.source for code, _ in functions}
     names = [{name: f"f{k}" for k, (own, name) in enumerate(functions) if own is code} for code in sources]
     texts = [source.text() for source in sources.values() if source]
@@ -171,7 +173,7 @@ class _Bytes:
         return self.data[self.at - 1]
 
     def number(self) -> int:
-        """An integer in LEB128; those that are read here have no sign."""
+        """Return an integer in LEB128; those that are read here have no sign."""
         value = shift = 0
         while True:
             byte = self.byte()
@@ -229,7 +231,7 @@ def _read(binary: bytes) -> _Linked:
 
 
 def _constant(data: _Bytes) -> int:
-    """The number in `i32.const n end`, not negative."""
+    """Return the number in `i32.const n end`, not negative."""
     data.take(len(I32_CONST))
     number = data.number()
     data.take(len(END))
@@ -237,7 +239,7 @@ def _constant(data: _Bytes) -> int:
 
 
 def _imported_functions(data: _Bytes) -> Iterator[str]:
-    """Names of functions that are imported, besides memory, table and stack pointer."""
+    """Yield names of functions that are imported, besides memory, table and stack pointer."""
     for _ in range(data.number()):
         data.text()
         name, kind = data.text(), data.byte()
@@ -255,7 +257,7 @@ def _imported_functions(data: _Bytes) -> Iterator[str]:
 
 
 def _symbols(data: _Bytes) -> Iterator[tuple[str, int]]:
-    """Functions that are defined, with their numbers."""
+    """Yield functions that are defined, with their numbers."""
     data.number()  # the version
     while data:
         kind, body = data.byte(), _Bytes(data.take(data.number()))
@@ -275,7 +277,9 @@ def _symbols(data: _Bytes) -> Iterator[tuple[str, int]]:
 
 
 def _number(value: int, last: int = 127) -> bytes:
-    """LEB128; `last` is the largest value of its last byte, half of all where the number could have a sign."""
+    """Encode as LEB128; `last` is the largest value of its last byte, half of all where the number could have a
+    sign.
+    """
     found = bytearray()
     while value > last:
         found.append(value & 127 | 128)
@@ -298,7 +302,7 @@ def _at(address: int) -> bytes:
 def _write(
     linked: _Linked, count: int, exports: Mapping[str, int], contents: Sequence[tuple[int, bytes]], heap: int
 ) -> bytes:
-    """The module: memory, table and stack pointer are its own, and the last may be the only variable."""
+    """Return the module: memory, table and stack pointer are its own, and the last may be the only variable."""
     own = [linked.numbers[f"f{k}"] for k in range(count)]
     elements = [linked.elements] if linked.elements else []
     elements.append(b"\0" + _at(linked.first_free) + _vector([_number(x) for x in own]))

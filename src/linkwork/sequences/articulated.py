@@ -61,7 +61,7 @@ class Tree:
         return plus([ZERO] * self.n_b, {at: entry for link in self.links for at, entry in link.H.items()}, x)
 
     def gather(self, force: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-        """F_c = force_c + the X^T F of the links it carries, and H^T F = B^T force."""
+        """Return F_c = force_c + the X^T F of the links it carries, and H^T F = B^T force."""
         F, h = list(force), [ZERO] * self.n
         for link in reversed(self.links):
             for (i, j), entry in link.H.items():
@@ -172,7 +172,7 @@ class Articulated:
     reciprocals: Mapping[int, Expr]
 
     def _open(self) -> Iterator[Expr]:
-        """Entries that are no constants, in one order."""
+        """Yield entries that are no constants, in one order."""
         yield from (x for x in self.reciprocals.values())
         yield from (x for column in self.columns.values() for _, x in column)
         yield from (x for stage in self.stages for _, row in stage.rows for _, x in row if not x.is_constant)

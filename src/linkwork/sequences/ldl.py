@@ -25,7 +25,7 @@ class Factor:
     reciprocals: tuple[Expr, ...]
 
     def entries(self) -> list[Expr]:
-        """Everything a solution needs, as one list."""
+        """Return everything a solution needs, as one list."""
         return [*self.reciprocals, *(entry for column in self.columns for _, entry in column)]
 
     def reciprocal(self, k: int) -> Expr:
@@ -59,7 +59,7 @@ def factorize(
     after: Sequence[int] = (),
     groups: Iterable[Sequence[int]] = (),
 ) -> Factor:
-    """LDL^T of the symmetric matrix given by its entries (i, j), i >= j, in the order of `elimination_order`."""
+    """Factor LDL^T of the symmetric matrix given by its entries (i, j), i >= j, in the order of `elimination_order`."""
     order = elimination_order(size, lower, after, groups)
     matrix: list[dict[int, Expr]] = [{} for _ in range(size)]
     for (i, j), entry in lower.items():

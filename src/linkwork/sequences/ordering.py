@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 def elimination_order(
     size: int, pattern: Iterable[tuple[int, int]], after: Sequence[int] = (), groups: Iterable[Sequence[int]] = ()
 ) -> list[int]:
-    """Minimum degree order of the symmetric matrix with this pattern of off-diagonal entries.
+    """Return minimum degree order of the symmetric matrix with this pattern of off-diagonal entries.
 
     The unknowns in `after` are constraint rows, whose diagonal is the tiny -eps. Once the columns V are eliminated, the
     pivots of the rows R come from -(eps + Psi_RV M_VV^-1 Psi_RV^T), which divides without growth only if Psi_RV has
@@ -33,7 +33,10 @@ def elimination_order(
     order: list[int] = []
 
     def matched(row: int) -> bool:
-        """Whether an augmenting path from this row ends at a free eliminated column; if so, the matching takes it."""
+        """Return whether an augmenting path from this row ends at a free eliminated column.
+
+        If so, the matching takes it.
+        """
         reached_from: dict[int, int] = {}
         queue = [row]
         for r in queue:

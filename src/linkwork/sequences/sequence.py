@@ -56,7 +56,7 @@ class ComputationSequence:
         check_expressions(f"outputs of '{self.name}'", self.outputs)
 
     def _check_inputs(self) -> None:
-        """UsageError unless the outputs follow from the inputs alone, each given once.
+        """Raise UsageError unless the outputs follow from the inputs alone, each given once.
 
         Sequences of a System need not satisfy this: their parameters stand in p, and entries of a factor may be equal.
         """
@@ -149,7 +149,7 @@ class ComputationSequence:
         return languages.write(language, outputs, self.name, [*named.values()], labels, conditions)
 
     def compile(self) -> ArrayFunction:
-        """Machine code that takes NumPy arrays, one point or many."""
+        """Return machine code that takes NumPy arrays, one point or many."""
         from linkwork.native.arrays import compile_sequence
 
         self._check_inputs()
@@ -157,7 +157,7 @@ class ComputationSequence:
 
 
 def check_expressions(what: str, given: Sequence[Expr]) -> None:
-    """UsageError unless these are expressions in a list or tuple."""
+    """Raise UsageError unless these are expressions in a list or tuple."""
     wrong = [x for x in given if not isinstance(x, Expr)] if isinstance(given, Sequence) else [given]
     if wrong:
         message = f"{what}: a list of expressions is needed, not {type(wrong[0]).__name__} {wrong[0]!r}"

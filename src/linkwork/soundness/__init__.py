@@ -90,7 +90,7 @@ def sound(model: Model) -> Model:
 
 
 def check_span(model: Model, simulation: Simulation) -> None:
-    """ModelError where laws or tables of drivers do not do for another span: no other fault depends on it."""
+    """Raise ModelError where laws or tables of drivers do not do for another span: no other fault depends on it."""
     if simulation.t_end != model.simulation.t_end and model.drivers:
         checks = Checks(replace(model, simulation=simulation), {symbol(k): x for k, x in model.parameters.items()})
         if errors := [error for driver in model.drivers for error in checks.motion(driver)]:
@@ -213,7 +213,7 @@ class Checks:
             yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="it must be 1")
 
     def motion(self, driver: Driver) -> Iterator[ModelError]:
-        """Drivers have finite values and finite accelerations."""
+        """Yield drivers have finite values and finite accelerations."""
         path = f"drivers.{driver.name}.motion"
         motion, t_end = driver.motion, self.model.simulation.t_end
         if isinstance(motion, Table):
@@ -263,7 +263,7 @@ class Checks:
 
 
 def are_no_moments(J: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Of the nine entries of many inertias, from six that are stated, whether no body has them; see `Checks.mass`."""
+    """Return for many inertias of six stated entries whether no body has these moments; see `Checks.mass`."""
     known = np.where(np.isfinite(J), J, 0.0).reshape(-1, 3, 3)
     p = np.linalg.eigvalsh(known)
     rounding = AGREEMENT * (np.abs(p).max(axis=1) + np.abs(stated).max(axis=1))
@@ -272,7 +272,7 @@ def are_no_moments(J: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArr
 
 @lru_cache(maxsize=256)  # a run with other values often has the same laws
 def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -> list[tuple[str, str, str, str]]:
-    """Message, code, rule and suggestion where the value or speed of a law jumps, or something is not finite.
+    """Return message, code, rule and suggestion where the value or speed of a law jumps, or something is not finite.
 
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """

@@ -72,7 +72,7 @@ def event_faults(model: Model, value: Callable[[Expr | float], float]) -> Iterat
 
 
 def _wrong_shapes(event: Any, path: str) -> Iterator[ModelError]:
-    """Parts of an event that are not what they should be; those from a file always are."""
+    """Yield parts of an event that are not what they should be; those from a file always are."""
     for key, choices in (("direction", (*DIRECTIONS,)), ("action", ACTIONS)):
         if (given := getattr(event, key)) not in choices:
             wanted = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"

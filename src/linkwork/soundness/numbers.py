@@ -64,7 +64,7 @@ def _of_fields(element: Any, path: str) -> Iterator[tuple[str, Expr | float]]:
 
 
 def _numbers(part: Any, path: str) -> Iterator[tuple[str, Expr | float]]:
-    """Within a part of an element, but for other elements, whose numbers are their own."""
+    """Yield the numbers of a part of an element, but not those of other elements in it."""
     if isinstance(part, Expr | float | int):
         yield path, part
     elif isinstance(part, tuple | list | np.ndarray):

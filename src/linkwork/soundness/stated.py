@@ -20,7 +20,7 @@ TIME = symbol("t")
 
 
 def stated_faults(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
-    """Equations that a model states: sizes, names, what depends on what, symmetry, inertia at the start."""
+    """Yield equations that a model states: sizes, names, what depends on what, symmetry, inertia at the start."""
     yield from _faults_of_names([*stated.kinds], parameters)
     n = len(stated.kinds)
     for key, size in (("M", len(stated.M)), ("Q", len(stated.Q))):

@@ -28,7 +28,7 @@ TRIALS = 3  # directions in which such a step is tried: a random one is good but
 
 
 def check_branch(place: Place) -> None:
-    """ModelError where the velocities at a singular position belong to no branch of the motion.
+    """Raise ModelError where the velocities at a singular position belong to no branch of the motion.
 
     From rest the accelerations take their place: v = a t solves u . gamma(v) = 0 if a does.
     """
@@ -81,7 +81,7 @@ def check_branch(place: Place) -> None:
 
 
 def _accelerations(place: Place) -> Array:
-    """a of M a + Psi_q^T lam = Q and Psi_q a = gamma, whose rows may depend on each other; rounding of it is zero."""
+    """Solve M a + Psi_q^T lam = Q and Psi_q a = gamma for a; rows may depend on each other, rounding of it is zero."""
     J, root = place.scaled_jacobian("mass")
     y = root.T @ place.Q * (place.rank.rank < len(place.v))  # forces move nothing where no freedom is left
     held = solve_least_squares(J, place.gamma - J @ y)
@@ -125,7 +125,7 @@ def leave_singular(place: Place) -> Place:
 
 
 def check_regular(place: Place) -> None:
-    """ModelError where the explicit form would divide by zero: rows depend on each other here and not elsewhere."""
+    """Raise ModelError where the explicit form would divide by zero: rows depend on each other here only."""
     if leave_singular(place) is not place:
         suggestion = "choose another formulation, or start from another position"
         raise _singular(place, "the explicit form divides by zero there", suggestion)

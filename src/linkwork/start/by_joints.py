@@ -111,7 +111,7 @@ def _angles(model: Model, place: Place) -> dict[str, float]:
 
 
 def _close(given: Place, keep: Sequence[str]) -> Place:
-    """Positions that fit the joints, velocities as they are."""
+    """Return positions that fit the joints, velocities as they are."""
     e = given.equations
     kept = [
         k
@@ -125,7 +125,7 @@ def _close(given: Place, keep: Sequence[str]) -> Place:
 
 
 def _check_held(key: str, given: Mapping[str, float], names: Sequence[str], found: Array, scale: Array) -> None:
-    """ModelError where the start has other values of bodies than those given, since joints have their own."""
+    """Raise ModelError where the start has other values of bodies than those given, since joints have their own."""
     for name, value, by in zip(names, found.tolist(), scale.tolist(), strict=True):
         if name in given and not abs(value - given[name]) <= AGREEMENT * (by + abs(given[name])):
             raise ModelError(

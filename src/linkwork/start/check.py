@@ -84,7 +84,7 @@ def check(
     keep: Sequence[str] = (),
     coordinates: str | Coordinates | None = None,
 ) -> Report:
-    """Counts, degrees of freedom and what they move, redundant rows, start gaps and what it takes to close them.
+    """Return counts, degrees of freedom and what they move, redundant rows, start gaps and what it takes to close them.
 
     `weights`, `assemble` and `keep` are as in `simulate`; `coordinates` are those of the model unless given.
     """
@@ -124,26 +124,28 @@ def check(
 
 
 def describe_freedoms(place: Place) -> tuple[str, ...]:
-    """The bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
+    """Return the bodies that each freedom moves and how; of large mechanisms, or of many freedoms, nothing."""
     if not 0 < len(place.v) - place.rank.rank <= MOST_NAMED or len(place.v) > MOST_VELOCITIES:
         return ()
     return tuple(describe_motions(place.equations, find_freedoms(place)))
 
 
 def find_freedoms(place: Place) -> Array:
-    """A basis of what the joints let move, a column for each freedom."""
+    """Return a basis of what the joints let move, a column for each freedom."""
     J, root = place.scaled_jacobian("unit")
     return reduce_basis(place.equations, root @ svd(J)[2][place.rank.rank :].T)
 
 
 def judge_reactions(place: Place) -> dict[str, Literal["unique", "not unique"]]:
-    """Whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam = 0."""
+    """Return whether the forces of a joint follow from the motion: not if its rows depend on others, Psi_q^T lam =
+    0.
+    """
     shared = {row.element for row in place.rows.dependent}
     return {row.element: "not unique" if row.element in shared else "unique" for row in place.equations.rows}
 
 
 def explain_redundancy(place: Place) -> Redundancy:
-    """Why rows depend on others.
+    """Return why rows depend on others.
 
     structural        by which bodies the joints join, whatever the dimensions
     geometric         by the dimensions, in every position: parallel axes, a repeated joint
@@ -162,7 +164,7 @@ def explain_redundancy(place: Place) -> Redundancy:
 
 
 def note_start(model: Model, start: Fitted, q: Given = None, v: Given = None) -> Iterator[Note]:
-    """What a user should know of the start, from these values or the model's, although it is no error."""
+    """Yield what a user should know of the start, from these values or the model's, although it is no error."""
     m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:
         yield Note("rank-uncertain", values=rank.values[-4:].tolist())

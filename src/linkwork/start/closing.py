@@ -50,7 +50,7 @@ SEED = 20041  # of the other sketches, which are the same in every run
 
 
 def group_gaps(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]:
-    """|Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
+    """Return |Psi| of every joint and driver: {"B": {"m": 0.003, "rad": 0.0}}."""
     result: dict[str, dict[str, float]] = {}
     for row, gap in zip(equations.rows, gaps, strict=True):
         known = result.setdefault(row.element, {})
@@ -59,7 +59,7 @@ def group_gaps(equations: Equations, gaps: Array) -> dict[str, dict[str, float]]
 
 
 def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
-    """'B 3.1e-02 m, C 1.2e-03 rad', the widest first; the widest of all even if it is not above `least`.
+    """Describe gaps, 'B 3.1e-02 m, C 1.2e-03 rad', the widest first and at least one, even below `least`.
 
     Gaps, and `least`, are measured by the scale of their kind.
     """
@@ -76,7 +76,7 @@ def describe_gaps(place: Place, gaps: Array, least: float = 0.0) -> str:
 
 
 def path_of(row: Row) -> str:
-    """The place of a joint, driver or stated constraint in a model file."""
+    """Return the place of a joint, driver or stated constraint in a model file."""
     if not row.part:
         return f"equations.Psi.{row.element}"
     return f"{'drivers' if row.part == 'drive' else 'joints'}.{row.element}"
@@ -119,7 +119,7 @@ def restart(
     any_distance: bool = False,
     keep: Sequence[str] = (),
 ) -> Place:
-    """The place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
+    """Return the place with other values of some coordinates and velocities, by the names of coordinates ("crank.phi").
 
     In other coordinates than those of the bodies, the bodies are first moved until they fit the joints as `find_start`
     does it, so that the start is the same in all coordinates; then what is named by these coordinates alone holds, and
@@ -162,7 +162,9 @@ def restart(
 def fit_bodies(
     e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> tuple[Place, Place]:
-    """Where the bodies of a mechanism in other coordinates are stated to start, and where they fit the joints."""
+    """Return where the bodies of a mechanism in other coordinates are stated to start, and where they fit the
+    joints.
+    """
     stated = state_bodies(e, q, v)
     names = stated.equations.v_names
     if weights in ("plain", "none"):
@@ -171,7 +173,7 @@ def fit_bodies(
 
 
 def state_bodies(e: Equations, q: Given, v: Given) -> Place:
-    """Where the model has its bodies, or these values by their own names."""
+    """Return where the model has its bodies, or these values by their own names."""
     assert e.chart.body is not None
     body = e.chart.body.with_values(e.parameters)
     q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
@@ -179,13 +181,13 @@ def state_bodies(e: Equations, q: Given, v: Given) -> Place:
 
 
 def locate_bodies(place: Place) -> Place:
-    """The equations of the bodies where they are, which hold all joints."""
+    """Return the equations of the bodies where they are, which hold all joints."""
     e = place.equations
     return place if e.chart.body is None else Place(e.bodies_at(place.q.tolist()), *place.of_bodies())
 
 
 def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
-    """What the start changes of the bodies as the model has them; of other coordinates where these are given."""
+    """Return what the start changes of the bodies as the model has them; of other coordinates where these are given."""
     e = start.place.equations
     if e.chart.body is None or not {*(q or ()), *(v or ())} <= {*e.chart.body.q_names, *e.chart.body.v_names}:
         return start
@@ -195,7 +197,7 @@ def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
 def _on_its_sides(
     e: Equations, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> Place:
-    """The start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
+    """Return the start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
     of_all, first = tree.with_values(e.parameters), len(e.q) - e.n_states
     states = dict(zip(e.q_names[first:], e.start()[0][first:].tolist(), strict=True))
     states |= {name: x for name, x in (q or {}).items() if name in states}
@@ -213,7 +215,7 @@ def _on_its_sides(
 
 
 def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
-    """The numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
+    """Return the numbers of coordinates that are to stay as they are; UsageError if there is none of such a name."""
     check_names("keep", keep)
     if not keep:
         return []
@@ -229,7 +231,7 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
 
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Fitted:
-    """The start values of the model, corrected where they miss the constraints, but not those of `keep`.
+    """Return the start values of the model, corrected where they miss the constraints, but not those of `keep`.
 
     A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. Where a
     velocity would change by more than SMALL of what the model says, all that it gives are kept and those that are zero
@@ -273,7 +275,7 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
 
 
 def _check_senses(given: Place) -> None:
-    """ModelError where a joint fits the start but for a half turn."""
+    """Raise ModelError where a joint fits the start but for a half turn."""
     if not given.equations.reversal:
         return
     names = [name for name, own in given.equations.reversal.items() for _ in own]
@@ -289,14 +291,15 @@ def _check_senses(given: Place) -> None:
 
 
 def _about_degrees(given: Place) -> str:
-    """A hint where an angle of more than a turn may have been meant in degrees."""
+    """Return a hint where an angle of more than a turn may have been meant in degrees."""
     named = zip(given.equations.coordinates, given.q.tolist(), strict=True)
     angles = [(x, c.name) for c, x in named if c.kind == "angle" and abs(x) > 2.0 * np.pi]
     return "".join(f" ({name} is {x:.6g} rad; if degrees are meant, write {x:.6g} deg)" for x, name in angles[:1])
 
 
 def _about_millimetres(given: Place) -> str:
-    """A hint where the start fits with a parameter a thousand times smaller, and without is off by more than it spans.
+    """Return a hint where the start fits with a parameter a thousand times smaller, and without is off by more than
+    it spans.
 
     Smaller gaps say nothing about units: a rod that is put out of the way may fit, too.
     """
@@ -314,7 +317,7 @@ def _about_millimetres(given: Place) -> str:
 
 
 def given_velocities(given: Place) -> Array:
-    """The velocities that are given: zero where they are rounding beside the largest.
+    """Return the velocities that are given: zero where they are rounding beside the largest.
 
     That of a mass centre is not given where the model gives a turn alone, about the origin of a frame.
     """
@@ -328,7 +331,7 @@ def given_velocities(given: Place) -> Array:
 
 
 def _velocity_fault(start: Fitted) -> ModelError | None:
-    """What is wrong where a velocity that the model gives a body is not its velocity at the start."""
+    """Return what is wrong where a velocity that the model gives a body is not its velocity at the start."""
     if start.place is start.given:
         return None
     given, changes = start.given, np.abs(start.place.v - start.given.v)
@@ -355,7 +358,7 @@ def _velocity_fault(start: Fitted) -> ModelError | None:
 
 
 def check_defined(place: Place) -> None:
-    """ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
+    """Raise ModelError where a constraint or its Jacobian has no value, as a distance of zero has no direction."""
     if place.is_finite:
         return
     values = np.column_stack([place.Psi, place.Psi_dot, place.Psi_q])
@@ -373,14 +376,14 @@ def check_defined(place: Place) -> None:
 
 
 def is_closed(place: Place, rows: Sequence[int] | None = None, within: float = HALF_THE_DIGITS) -> bool:
-    """Whether the joints (of all rows, or some) are closed but for the last digits, and none is reversed."""
+    """Return whether the joints (of all rows, or some) are closed but for the last digits, and none is reversed."""
     if rows is None:
         return place.gap <= within and float(place.reversal.max(initial=0.0)) <= within
     return bool(np.max(np.abs(place.Psi[list(rows)]) / place.row_scale[list(rows)], initial=0.0) <= within)
 
 
 def close_plainly(given: Place, kept: Sequence[int] = ()) -> Place:
-    """The place moved by Newton's iteration with steps of least norm, metres and radians counting alike.
+    """Return the place moved by Newton's iteration with steps of least norm, metres and radians counting alike.
 
     dq = -Psi_q^T (Psi_q Psi_q^T)^-1 Psi                                               [nikravesh2018, appendix C]
     """
@@ -401,7 +404,7 @@ def close_plainly(given: Place, kept: Sequence[int] = ()) -> Place:
 
 
 def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
-    """The place moved until the joints close; the velocities numbered in `kept` stay zero."""
+    """Return the place moved until the joints close; the velocities numbered in `kept` stay zero."""
     if is_closed(place, within=CLOSED):
         return place
     nearest, best = _approach_twice(place, weights, kept)
@@ -417,7 +420,7 @@ def close_joints(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Pl
 
 
 def _describe_last(best: Place, kept: Sequence[int]) -> str:
-    """By how much one joint stays open where all others are closed: so far off are the lengths or axes of its loop."""
+    """Describe by how much one joint stays open where all others close: so far off are lengths or axes of its loop."""
     rows = best.equations.rows
     last = rows[int(np.argmax(np.abs(best.Psi) / best.row_scale))].element
     others = [k for k, row in enumerate(rows) if row.element != last]
@@ -429,7 +432,10 @@ def _describe_last(best: Place, kept: Sequence[int]) -> str:
 
 
 def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Place, Place]:
-    """Where the way to closed joints leads, and the smallest gap nearby; what the second search closes is closed."""
+    """Return where the way to closed joints leads, and the smallest gap nearby.
+
+    What the second search closes is closed.
+    """
     nearest = approach(place, weights, kept)
     if is_closed(nearest):
         return nearest, nearest
@@ -439,14 +445,15 @@ def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tupl
 
 
 def _closing_jacobian(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Array, Array]:
-    """Psi_q W^-1/2 and W^-1/2, with zeros in rows of velocities: these hold no position."""
+    """Return Psi_q W^-1/2 and W^-1/2, with zeros in rows of velocities: these hold no position."""
     J, root = place.scaled_jacobian(weights, kept)
     J[[*place.equations.slips]] = 0.0
     return J, root
 
 
 def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Sequence[int] | None = None) -> Place:
-    """The place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx = -Psi.
+    """Return the place moved towards Psi = 0 (of all rows, or some): q <- q + dx with the least-norm dx of Psi_q dx
+    = -Psi.
 
     Rows are measured by their scales. A step that goes beyond REACH, or does not narrow the gaps enough, is shortened.
     """
@@ -477,7 +484,7 @@ def approach(place: Place, weights: Weights, kept: Sequence[int] = (), rows: Seq
 
 
 def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
-    """Where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close.
+    """Return where |Psi|, rows by their scales, is smallest nearby: for joints that cannot close.
 
     The method of Levenberg and Marquardt, damped by how well Psi is as linear as expected [madsen2004].
     """
@@ -510,22 +517,22 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
 
 
 def speed_of(place: Place) -> float:
-    """The largest velocity on its scale."""
+    """Return the largest velocity on its scale."""
     return largest(place.v, place.v_scale)
 
 
 def rate_of(place: Place) -> float:
-    """The largest |Psi_dot| on the scale of its row."""
+    """Return the largest |Psi_dot| on the scale of its row."""
     return largest(place.Psi_dot, place.row_scale)
 
 
 def is_aligned(place: Place) -> bool:
-    """Whether Psi_q v = -Psi_t but for the last digits of v."""
+    """Return whether Psi_q v = -Psi_t but for the last digits of v."""
     return rate_of(place) <= CLOSED * speed_of(place)
 
 
 def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> Place:
-    """v changed least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are.
+    """Change v least so that Psi_q v = -Psi_t; the velocities numbered in `kept` stay as they are.
 
     What is left is measured by the largest velocity that is given, found, or asked for by drivers.
     """
@@ -550,7 +557,7 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
 
 
 def gather(place: Place, kept: Sequence[int] = ()) -> Place:
-    """The place with bodies shifted, not turned, to where joints that are far apart are least open.
+    """Return the place with bodies shifted, not turned, to where joints that are far apart are least open.
 
     Steps that turn bodies are short, and far from each other bodies have lost the digits of the mechanism.
     """
@@ -564,7 +571,7 @@ def gather(place: Place, kept: Sequence[int] = ()) -> Place:
 
 
 def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) -> tuple[Place, bool]:
-    """The closed place nearest to a sketch, and whether bodies had to be turned before it was found."""
+    """Return the closed place nearest to a sketch, and whether bodies had to be turned before it was found."""
     given = gather(given, kept)
     nearest, _ = _approach_twice(given, weights, kept)
     if is_closed(nearest):
@@ -573,7 +580,7 @@ def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) ->
 
 
 def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
-    """The closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
+    """Return the closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
     given = compile_place(given)
     nearest = replace(nearest, code=given.code)
     random = np.random.default_rng(SEED)
@@ -604,7 +611,7 @@ def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: 
 
 
 def _conflict(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> list[str]:
-    """Joints of which none can be left out without the others closing."""
+    """Return joints of which none can be left out without the others closing."""
     rows: dict[str, list[int]] = {}
     for k, row in enumerate(given.equations.rows):
         rows.setdefault(row.element, []).append(k)

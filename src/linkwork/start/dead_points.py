@@ -10,7 +10,7 @@ from linkwork.notes import Reason
 
 
 def check_open(e: Equations) -> None:
-    """UsageError where loops are closed by themselves, which positions are to be found for."""
+    """Raise UsageError where loops are closed by themselves: positions are then to be found."""
     if e.chart.tree is not None:
         message = "minimal coordinates are for motions: loops that are closed as triangles have no constraints to close"
         raise UsageError(f"{message}; choose the coordinates joint or body", "minimal-positions")

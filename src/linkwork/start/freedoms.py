@@ -31,7 +31,7 @@ PREFERRED = 1e3  # weight of turns, which are named first: shifts are of the siz
 
 
 def check_driving(mechanism: Mechanism, assemble: bool = False) -> None:
-    """ModelError unless every freedom of the mechanism has one driver."""
+    """Raise ModelError unless every freedom of the mechanism has one driver."""
     model, e = mechanism.model, mechanism.equations
     _check_connected(model)
     drivers = {driver.name for driver in model.drivers}
@@ -89,12 +89,14 @@ def explain_singular_start(place: Place) -> ModelError:
 
 
 def reduce_basis(equations: Equations, basis: Array) -> Array:
-    """Another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in others."""
+    """Return another basis of the same space: in every vector a coordinate moves, a turn if possible, that rests in
+    others.
+    """
     return choose_independent(equations, basis)[1]
 
 
 def choose_independent(equations: Equations, basis: Array, first: Sequence[int] = ()) -> tuple[list[int], Array]:
-    """These coordinates, those of `first` before others, and the basis that is the identity in them."""
+    """Return these coordinates, those of `first` before others, and the basis that is the identity in them."""
     rows, chosen = basis.T.copy(), list[int]()
     weights = np.where(equations.turning, PREFERRED, 1.0)
     for k in range(len(rows)):
@@ -111,7 +113,7 @@ def choose_independent(equations: Equations, basis: Array, first: Sequence[int] 
 
 
 def describe_motions(equations: Equations, basis: Array) -> list[str]:
-    """Velocities in words, one text for each column: "'slider' along x, 'rod' along (0.6, 0.8) and turning"."""
+    """Return velocities in words, one text for each column: "'slider' along x, 'rod' along (0.6, 0.8) and turning"."""
     owners: dict[str, list[int]] = {}
     for k, velocity in enumerate(equations.velocities):
         owners.setdefault(velocity.owner, []).append(k)
@@ -185,7 +187,7 @@ def _involved(model: Model, vectors: Array) -> list[str]:
 
 
 def list_motions(e: Equations, basis: Array) -> str:
-    """Velocities in words, numbered if there are several."""
+    """Return velocities in words, numbered if there are several."""
     texts = describe_motions(e, basis)
     listed = [f"({k}) {text}" if len(texts) > 1 else text for k, text in enumerate(texts[:MOST_NAMED], start=1)]
     more = [f"and {len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
@@ -211,7 +213,9 @@ def path_of_fastest(e: Equations, v: Array) -> str:
 
 
 def _over_driven(names: Sequence[str], place: Place, of_driver: NDArray[np.bool_], spare: Array) -> ModelError:
-    """Drivers that depend on each other, x^T D Z = 0: they agree at t = 0 if x^T Psi and x^T Psi_t vanish there."""
+    """Return drivers that depend on each other, x^T D Z = 0: they agree at t = 0 if x^T Psi and x^T Psi_t vanish
+    there.
+    """
     who = quoted(names)
     act = f"drivers {who} act on the same freedom" if len(names) > 1 else f"driver {who} has no freedom left to drive"
     still = Place(place.equations, place.q, np.zeros_like(place.v))

@@ -39,7 +39,7 @@ def name_elements(rows: Sequence[Row], involvement: Array) -> tuple[str, ...]:
 
 
 def name_positions(rows: Sequence[Row], passed: Sequence[Passed]) -> tuple[SingularPosition, ...]:
-    """Times of the positions passed and the joints involved."""
+    """Return times of the positions passed and the joints involved."""
     return tuple(SingularPosition(x.t, name_elements(rows, x.involvement)) for x in passed)
 
 

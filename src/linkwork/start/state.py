@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def find_state(
     mechanism: Mechanism, q: Mapping[str, float] | None, v: Mapping[str, float] | None, t: float
 ) -> xarray.Dataset:
-    """M, Psi_q, Q, gamma, Psi, Psi_dot, a, lam and the named outputs at a state, whether it fits the joints or not.
+    """Return M, Psi_q, Q, gamma, Psi, Psi_dot, a, lam and named outputs at a state, whether it fits the joints or not.
 
     M a + Psi_q^T lam = Q,    Psi_q a = gamma;    of multipliers that are not unique those of least norm
     """

@@ -42,7 +42,7 @@ class Varied:
     seeds: Mapping[Expr, Array]
 
     def rates(self, name: str, outputs: Any, more: Mapping[Expr, tuple[Any, Any]] | None = None) -> Array:
-        """d outputs, where of `more` symbols values and derivatives are given too; a row for each output."""
+        """Return d outputs, where of `more` symbols values and derivatives are given too; a row for each output."""
         e, more = self.place.equations, more or {}
         direction = {**dict(zip((*e.q, *e.v), (*self.q, *self.v), strict=True)), **self.seeds}
         values = {**self.place.values, **{x: value for x, (value, _) in more.items()}}
@@ -52,7 +52,7 @@ class Varied:
 
     @property
     def n(self) -> int:
-        """Of parameters."""
+        """The number of parameters."""
         return len(next(iter(self.seeds.values())))
 
 
@@ -65,7 +65,7 @@ def vary_start(
     any_distance: bool,
     keep: Sequence[str],
 ) -> Varied:
-    """The start values of equations, as `restart` and `find_start` have them, with their derivatives."""
+    """Return the start values of equations, as `restart` and `find_start` have them, with their derivatives."""
     chart = e.chart
     if chart.tree is not None:
         return _on_its_sides(e, chart.tree, seeds, q, v, weights, any_distance, keep)
@@ -114,7 +114,7 @@ def _on_its_sides(
     any_distance: bool,
     keep: Sequence[str],
 ) -> Varied:
-    """Those of minimal coordinates, from those of all joints; states are as they are stated."""
+    """Return those of minimal coordinates, from those of all joints; states are as they are stated."""
     first = len(e.q) - e.n_states
     stated = _still(e, seeds)
     states = stated.rates("states", lambda: e.chart.start_q[first:])
@@ -136,13 +136,13 @@ def _on_its_sides(
 
 
 def _still(e: Equations, seeds: Mapping[Expr, Array]) -> Varied:
-    """The stated start of which nothing varies yet."""
+    """Return the stated start of which nothing varies yet."""
     n = len(next(iter(seeds.values())))
     return Varied(Place(e, *e.start()), np.zeros((len(e.q), n)), np.zeros((len(e.v), n)), seeds)
 
 
 def _metric(place: Place, weights: Weights) -> tuple[Array, bool]:
-    """W, and whether it is M."""
+    """Return W, and whether it is M."""
     if weights == "mass" and place.mass.is_regular:
         return place.M, True
     scale = np.ones(len(place.v)) if weights == "plain" else place.v_scale
@@ -150,7 +150,7 @@ def _metric(place: Place, weights: Weights) -> tuple[Array, bool]:
 
 
 def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> tuple[Array, Array]:
-    """The correction dx of q, or dv of v, and its derivatives by the parameters."""
+    """Return the correction dx of q, or dv of v, and its derivatives by the parameters."""
     place = at.place
     e, n = place.equations, len(place.v)
     J, gaps = place.Psi_q.copy(), place.Psi if level == "q" else place.Psi_dot
@@ -184,7 +184,7 @@ def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> t
 
 
 def _close(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
-    """Newton's iteration onto Psi = 0 with its derivative, and once more that of the derivative alone."""
+    """Close by Newton's iteration onto Psi = 0 with its derivative, and once more for the derivative alone."""
     e, left = at.place.equations, math.inf
     for _ in range(MAX_ITERATIONS):
         is_last = at.place.gap <= ROUNDING or not at.place.gap < 0.5 * left

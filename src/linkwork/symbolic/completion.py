@@ -68,7 +68,7 @@ class _State:
         return [own for own in self.sides.values() if own is not None]
 
     def split(self, number: int, here: Expr | None, there: Expr | None, more: Sequence[Expr]) -> _State:
-        """Another side of this case, with more equations."""
+        """Make another side of this case, with more equations."""
         other = _State(
             [*self.todo, *more], dict(self.solved), [*self.kept], [*self.nonzero], {**self.sides, number: there}
         )
@@ -226,7 +226,9 @@ class _Completion:
         return Case(self.unknowns, moving, (*state.kept,), known, (), 0, self.numbers, left)
 
     def rank(self, state: _State, own: Expr) -> tuple[bool, bool, int, int]:
-        """Equations without unknowns first, then those with a constant pivot, then those linear in a low derivative."""
+        """Return equations without unknowns first, then those with a constant pivot, then those linear in a low
+        derivative.
+        """
         leader = self.leader(own)
         if leader is None:
             return False, False, 0, 0
@@ -299,7 +301,7 @@ class _Completion:
         return self.varieties[key].is_zero(own)
 
     def tidy(self, state: _State, own: Expr) -> Expr:
-        """An equation reduced, without factors that do not vanish and without denominators; ZERO if nothing is left."""
+        """Reduce an equation, without factors that do not vanish and without denominators; ZERO if nothing is left."""
         own = self.reduce(state, own)
         if self.vanishes(state, own):
             return ZERO
@@ -323,7 +325,9 @@ class _Completion:
         )
 
     def root(self, p: Polynomial) -> Polynomial:
-        """The polynomial, or what it is a power of, which is linear in its leading derivative: its slope divides it."""
+        """Return the polynomial, or what it is a power of, which is linear in its leading derivative: its slope
+        divides it.
+        """
         leader = self.leader(expression(p))
         slope = self.forms.rational(self.slope(expression(p), leader)).above if leader is not None else UNIT
         if leader in slope.atoms and (base := quotient(p, slope)) is not None:
@@ -393,7 +397,9 @@ class _Completion:
         state.todo += again
 
     def keep(self, state: _State, own: Expr, leader: Expr) -> list[_State]:
-        """A constraint that is not linear in its leading derivative, by which others with this leader are divided."""
+        """Return a constraint that is not linear in its leading derivative, by which others with this leader are
+        divided.
+        """
         same = [other for other in state.kept if self.leader(other) is leader]
         if self.forms.is_long(own) or not all(self.is_lower(own, other, leader) for other in same):
             state.todo.append(own)
@@ -460,7 +466,7 @@ class _Completion:
 
 
 def _place_of(case: Case) -> tuple[bool, int, int]:
-    """Cases with most freedom first; those that are not worked out last, the general ones before the special."""
+    """Return cases with most freedom first; those that are not worked out last, the general ones before the special."""
     return (True, len(case.zero), 0) if case.left else (False, -len(case.arbitrary), -case.freedoms)
 
 
@@ -530,7 +536,7 @@ def _content(p: Polynomial) -> Fraction:
 
 
 def _factors(p: Polynomial) -> tuple[list[Expr], Polynomial]:
-    """Atoms that divide all terms, each once, and what is left."""
+    """Return atoms that divide all terms, each once, and what is left."""
     common = set.intersection(*({atom for atom, _ in monomial} for monomial in p.terms))
     least = {a: min(dict(monomial)[a] for monomial in p.terms) for a in common}
     rest = {

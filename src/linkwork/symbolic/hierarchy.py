@@ -20,7 +20,7 @@ LONGEST = 50  # symbols and numbers of an entry that is written in one piece
 
 
 def size_of(*exprs: Expr) -> int:
-    """Symbols and numbers in the largest of the expressions as it is written, without sharing."""
+    """Return symbols and numbers in the largest of the expressions as it is written, without sharing."""
     return max(_sizes(exprs, {}), default=0)
 
 
@@ -35,7 +35,7 @@ def _is_larger(expr: Expr, largest: int) -> bool:
 
 
 def _sizes(exprs: Sequence[Expr], known: Mapping[Expr, int]) -> list[int]:
-    """Symbols and numbers in each expression, `known` ones being as large as they say."""
+    """Return symbols and numbers in each expression, `known` ones being as large as they say."""
     sizes: dict[Expr, int] = {}
     for node in ordered(exprs):
         sizes[node] = known.get(node) or max(1, sum(sizes[a] for a in node.args))
@@ -136,7 +136,9 @@ class Hierarchy:
         return max(found, default=0) > largest
 
     def lines(self, exprs: Iterable[Expr], depth: int = 0) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
-        """What is to be written down: the symbols needed with their definitions, then the expressions, all unveiled."""
+        """Return what is to be written down: the symbols needed with their definitions, then the expressions, all
+        unveiled.
+        """
         shown = self.unveil(exprs, depth)
         definitions = dict(zip(self._definitions, self.unveil(self._definitions.values(), depth), strict=True))
         needed = set(ordered(shown))

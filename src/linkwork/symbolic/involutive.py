@@ -112,7 +112,7 @@ def involutive_form(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] =
 
 
 def differentiate(F: Sequence[Expr], x: Sequence[Expr]) -> list[Expr]:
-    """D_t F."""
+    """Differentiate: D_t F."""
     rates = {own: rate_of(x[j], order + 1) for own, (j, order) in derivatives_in(F, x).items()}
     return directional(F, {TIME: ONE, **rates})
 

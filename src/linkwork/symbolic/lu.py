@@ -88,7 +88,7 @@ class LU:
 
     @property
     def determinant(self) -> Expr:
-        """Of the matrix, of which the permutations change the sign."""
+        """The determinant of the matrix; permutations change its sign."""
         if self.rank < self.size:
             return ZERO
         sign = _sign(self.rows) * _sign(self.columns)
@@ -175,14 +175,16 @@ def lu(
 
 
 def sparse_order(A: Collection[Entry], size: int) -> list[int]:
-    """Of rows and columns alike, for least fill-in of a matrix with entries at these places; those without one late."""
+    """Order rows and columns alike, for least fill-in of a matrix with these entries; those without one come late."""
     late = [i for i in range(size) if (i, i) not in A]
     order = elimination_order(size, A, after=late)
     return [*order, *(i for i in late if i not in order)]  # those that meet no others have no order
 
 
 def choose_pivots(A: NDArray[np.float64], order: Sequence[int], least: float = AGREEMENT) -> list[Entry]:
-    """Which entries "sparse" pivoting with this order takes one after the other, where the matrix has these values."""
+    """Return which entries "sparse" pivoting with this order takes one after the other, where the matrix has these
+    values.
+    """
     left, largest = A.copy(), np.abs(A).max(axis=0, initial=0.0)
     rows, columns, found = [*range(len(A))], [*order], list[Entry]()
     while (j := next((j for j in columns if left[rows, j].any()), None)) is not None:
@@ -243,7 +245,9 @@ class _Elimination:
         return min(places, key=lambda place: self._rank(*place), default=None)
 
     def _rank(self, i: int, j: int) -> tuple[float, ...]:
-        """Least for the best pivot: one that does not vanish at the samples, then by the strategy, then the first."""
+        """Return least for the best pivot: one that does not vanish at the samples, then by the strategy, then the
+        first.
+        """
         value = 1.0 if self.values is None else self.values(self.matrix[i][j])
         vanishes = value <= self.least * self.largest[j]
         if self.pivoting == "first":

@@ -89,7 +89,9 @@ def _has_steps(factor: Fraction) -> bool:
 
 
 def _steps(factor: Fraction) -> int:
-    """How often an angle divided by FINEST makes this multiple of the angle, modulo the P + 1 points of the circle."""
+    """Return how often an angle divided by FINEST makes this multiple of the angle, modulo the P + 1 points of the
+    circle.
+    """
     steps = factor * FINEST
     return steps.numerator * pow(steps.denominator, -1, P + 1) % (P + 1)
 
@@ -191,7 +193,9 @@ class _Point(Memory):
 
 
 def _with_errors(f: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
-    """The operation on pairs of a value and a bound of its error: each argument is moved by its own, away from zero."""
+    """Return the operation on pairs of a value and a bound of its error: each argument is moved by its own, away
+    from zero.
+    """
 
     def bounded(*pairs: tuple[Any, Any]) -> tuple[Any, Any]:
         values = [value for value, _ in pairs]

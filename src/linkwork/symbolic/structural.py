@@ -46,7 +46,7 @@ class Structure:
 
     @property
     def regular(self) -> bool:
-        """Whether the analysis succeeds: where it does not, index and freedoms say nothing."""
+        """Return whether the analysis succeeds: where it does not, index and freedoms say nothing."""
         return self.rank == len(self.c)
 
     @property
@@ -93,7 +93,7 @@ def analyse(F: Sequence[Expr], x: Sequence[Expr], names: Sequence[str] = ()) -> 
 
 
 def check_unknowns(x: Sequence[Expr]) -> None:
-    """UsageError unless these are symbols, each once, and none of them the rate of another."""
+    """Raise UsageError unless these are symbols, each once, and none of them the rate of another."""
     check_expressions("unknowns", x)
     for own, times in Counter(x).items():
         if own.op != "symbol":
@@ -112,7 +112,7 @@ def _taken_apart(s: Expr) -> tuple[str, int]:
 
 
 def signature_matrix(F: Sequence[Expr], x: Sequence[Expr]) -> NDArray[np.int64]:
-    """Orders of the highest derivatives on which the equations truly depend."""
+    """Return orders of the highest derivatives on which the equations truly depend."""
     zero = Signature()
     sigma = np.full((len(F), len(x)), ABSENT, dtype=np.int64)
     occurring = derivatives_in(F, x)
@@ -140,7 +140,7 @@ def derivatives_in(F: Sequence[Expr], x: Sequence[Expr]) -> dict[Expr, tuple[int
 def system_jacobian(
     F: Sequence[Expr], x: Sequence[Expr], c: Sequence[int], d: Sequence[int]
 ) -> dict[tuple[int, int], Expr]:
-    """J_ij = dF_i / d x_j^(d_j - c_i)."""
+    """Return J_ij = dF_i / d x_j^(d_j - c_i)."""
     J: dict[tuple[int, int], Expr] = {}
     for lift in sorted({*c}):
         rows = [i for i, own in enumerate(c) if own == lift]

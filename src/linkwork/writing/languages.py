@@ -172,7 +172,10 @@ def _helpers(f: Function, written: Mapping[str, str]) -> list[str]:
 
 
 def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
-    """Functions by their own names as `call` says; what most languages write alike unless it is among the others."""
+    """Return functions by their own names as `call` says.
+
+    What most languages write alike unless it is among the others.
+    """
     usual = {name: f"{name}({{}}, {{}})" for name in ("atan2", "min", "max")}
     spline = "spline_value({}, knots{}, coefficients{}, {})"
     return {**{name: call.format(name) for name in FUNCTIONS}, **usual, "spline": spline, **others}
@@ -368,7 +371,10 @@ static double spline_value(double x, int pieces, const double *knots, const doub
 
 
 def _c(f: Function) -> str:
-    """A C99 file with void name(const double *in, double *out); `in` holds the symbols in the order of `arguments`."""
+    """Write a C99 file with void name(const double *in, double *out).
+
+    `in` holds the symbols in the order of `arguments`.
+    """
     blocks = ["#include <math.h>\n", *_helpers(f, _C_HELPERS), *[_C_SPLINE] * bool(f.tables)]
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join("{" + _flat(row) + "}" for row in coefficients)
@@ -547,7 +553,7 @@ end
 
 
 def _julia(f: Function) -> str:
-    """A Julia file with name(x), which takes the symbols as a vector in the order of `arguments` and returns one."""
+    """Write a Julia file with name(x), which takes the symbols as a vector in the order of `arguments`."""
     blocks = _helpers(f, _JULIA_HELPERS) + [_JULIA_SPLINE] * bool(f.tables)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"({_flat(row)})" for row in coefficients)
