@@ -34,7 +34,7 @@ lowest: .venv/installed
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis \
 		$$($(BIN)/python -c '$(LOWEST)')
 	PYTHONPATH=src build/lowest/bin/python -m pytest -q -W ignore::DeprecationWarning \
-		tests/test_cli.py tests/test_cli_kinematics.py tests/test_modelfile.py tests/test_trajectory.py
+		tests/cli/test_cli.py tests/cli/test_cli_kinematics.py tests/modelfile/test_modelfile.py tests/test_trajectory.py
 
 # Mutated model files; how many, and from which seed, can be chosen: make fuzz COUNT=1000 SEED=7
 COUNT ?= 100000

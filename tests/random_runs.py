@@ -4,7 +4,7 @@
 closed and redundant, with pulses, tables and contacts as formulas, runs half of them by another formulation,
 integrator or set of coordinates, and integrates their equations M a + Psi_q^T lam = Q
 a second time: terms from machine code, the linear system by least squares, DOP853 of SciPy at 1e-12 with short steps.
-It prints a table of outcomes; a slice is in test_trust.py. A case is known by seed and number alone:
+It prints a table of outcomes; a slice is in simulation/test_judgement.py. A case is known by seed and number alone:
 `python tests/random_runs.py 1 --seed 3 --first 47` has it again.
 """
 

