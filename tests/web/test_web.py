@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from base64 import b64encode
+from dataclasses import replace
 from gzip import compress
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwork
+from linkwork.assembly.modes import in_mode
 from linkwork.cli import answer
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.linalg.vectors import copy
 from linkwork.mechanisms import shipped
+from linkwork.model import Model
 from linkwork.native import machine, wasm
 from linkwork.native.kernels import Pointer, call, integer, kernel, memory_at
 from linkwork.start.check import check
@@ -136,6 +139,42 @@ def test_a_motion_in_node_is_that_of_run(name: str, tmp_path: Path) -> None:
         motion, found, 1e-10 if name == "slider_crank" else 1e-6
     )  # a contact makes of rounding a hundred times more
     assert [x for x, _ in found["events"]] == [*motion.events.names]
+
+
+def in_coordinates(name: str, coordinates: str, **values: float) -> Model:
+    model = linkwork.load(name, values)
+    return replace(model, simulation=replace(model.simulation, coordinates=coordinates))
+
+
+@pytest.mark.parametrize("name", ["slider_crank", pytest.param("andrews_squeezer", marks=pytest.mark.slow)])
+def test_loops_closed_as_triangles_in_minimal_coordinates(name: str, tmp_path: Path) -> None:
+    """Parameters say on which side they are closed."""
+    model = in_coordinates(name, "minimal")
+    motion = linkwork.simulate(model)
+    found = engine(model, tmp_path, "found = engine.run();")
+    assert found["steps"] == motion.info.steps
+    compare(motion, found, 1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["body", pytest.param("minimal", marks=pytest.mark.slow)])
+def test_another_mode_is_where_assemble_has_it_and_moves_from_there(coordinates: str, tmp_path: Path) -> None:
+    """The four-bar with its rocker below the line of the ground and another coupler, and back; the crank stays."""
+    script = """
+engine.set("b", 2.6);
+const why = engine.assemble(1);
+const [other, pose] = [engine.run(), engine.pose()];
+engine.assemble(0);
+found = { why, pose, other, back: engine.run() };
+"""
+    found = engine(in_coordinates("four_bar", coordinates), tmp_path, script, hands=True)
+    assert found["why"] is None
+    model, how = linkwork.load("four_bar", {"b": 2.6}), "joint" if coordinates == "body" else coordinates
+    for motion, there in ((found["other"], in_mode(model, 2, ["crank.phi"])), (found["back"], model)):
+        expected = linkwork.simulate(there, coordinates=how)
+        for column in motion["quantities"]:
+            if column["kind"] in MOVING:
+                np.testing.assert_allclose(column["values"], expected[column["name"]], rtol=1e-5, atol=1e-5)
+    assert found["pose"][22] < 0.0  # y of the rocker
 
 
 def test_other_values_start_closed_and_move_as_run_has_it(tmp_path: Path) -> None:

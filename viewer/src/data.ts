@@ -112,14 +112,14 @@ export interface Quantity {
   name: string;
   unit: string;
   kind: string;
-  values: Float64Array;
+  readonly values: Float64Array;
 }
 
 /** The rows of a motion: times, seven numbers of each body but the ground per row, and the columns of its quantities. */
 export interface Rows {
   t: Float64Array;
   poses: Float32Array;
-  columns: Float64Array[];
+  column(k: number): Float64Array;
 }
 
 function decoded(data: ResultData): Rows {
@@ -127,7 +127,7 @@ function decoded(data: ResultData): Rows {
   return {
     t: new Float64Array(bytes(data.t)),
     poses: new Float32Array(bytes(data.poses)),
-    columns: data.quantities.map((_, k) => values.subarray(k * data.rows, (k + 1) * data.rows)),
+    column: (k) => values.subarray(k * data.rows, (k + 1) * data.rows),
   };
 }
 
@@ -143,8 +143,16 @@ export class Result {
     private rows: Rows = decoded(data),
   ) {
     this.bodies = new Map(data.scene.bodies.map((body, k) => [body.name, k]));
+    const column = (k: number) => this.rows.column(k);
     data.quantities.forEach(({ name, unit, kind }, k) => {
-      this.quantities.set(name, { name, unit, kind, values: rows.columns[k] });
+      this.quantities.set(name, {
+        name,
+        unit,
+        kind,
+        get values() {
+          return column(k);
+        },
+      });
     });
   }
 
@@ -152,10 +160,6 @@ export class Result {
   take(rows: Rows): void {
     this.rows = rows;
     this.last = 0;
-    this.data.quantities.forEach(({ name }, k) => {
-      const own = this.quantities.get(name);
-      if (own) own.values = rows.columns[k];
-    });
   }
 
   get held(): Rows {

@@ -24,7 +24,7 @@ function far(p: Vec, q: Vec): number {
 }
 
 function rowsOf({ t, poses, quantities }: Motion): Rows {
-  return { t, poses, columns: quantities.map(({ values }) => values as Float64Array) };
+  return { t, poses, column: (k) => quantities[k].values as Float64Array };
 }
 
 export class Live {
@@ -35,12 +35,14 @@ export class Live {
   private readonly knobs: Knobs;
   private readonly banner: HTMLElement;
   private readonly free: HTMLButtonElement;
+  private readonly other: HTMLButtonElement;
   private readonly switches: HTMLElement;
   private readonly pinned: HTMLButtonElement;
   private readonly nominal: string[];
   private rolling: { t: number[]; poses: number[][]; columns: number[][] } | undefined;
   private readonly given = new Set<string>();
   private dragged = false; // the start, by hand
+  private mode = 0; // in which it was put together last
   private pictures = 0;
   private fitted: [Vec, Vec]; // the box that is seen
   private changed = false; // values, since the motion was begun
@@ -78,6 +80,8 @@ export class Live {
     const bar = element("div", "chips", box);
     this.free = button("Play on", "Go on from the start without end; pull bodies with the mouse", bar, () => this.playOn(!this.play));
     this.pinned = button("Pin", "Keep this run in grey to compare with", bar, () => this.pin());
+    this.other = button("Other mode", `Put it together in another of ${engine.modes} ways`, bar, () => this.assemble());
+    this.other.hidden = engine.modes < 2;
     button("Reset", "All values as in the model", bar, () => this.reset());
     button("Link", "Copy a link to this page with its values", bar, () => this.copy(location.href, "the link"));
     button("YAML", "Copy the values as lines of a model file", bar, () => this.copy(this.lines(), "the lines"));
@@ -118,6 +122,7 @@ export class Live {
     this.engine.reset();
     this.given.clear();
     this.dragged = false;
+    this.mode = 0;
   }
 
   readonly value = (name: string): number | undefined => (this.engine.byName.has(name) ? this.engine.get(name) : undefined);
@@ -138,6 +143,22 @@ export class Live {
     this.keepBefore();
     this.forget();
     this.compute();
+    this.settle();
+  }
+
+  /** The start in the next way to put the mechanism together; one that cannot be reached with the values of now is left out. */
+  assemble(): void {
+    const { engine } = this;
+    this.keepBefore();
+    let failure: Failure | null = null;
+    for (let k = 1; k < engine.modes; k++) {
+      this.mode = (this.mode + 1) % engine.modes;
+      failure = engine.assemble(this.mode);
+      if (!failure) break;
+    }
+    this.dragged = true;
+    if (failure) this.say(failure.text, failure.joint);
+    else this.compute();
     this.settle();
   }
 
@@ -342,7 +363,7 @@ export class Live {
     while (rows.t.length > 2 && rows.t[0] < play.t - kept) for (const list of [rows.t, rows.poses, rows.columns]) list.shift();
     if (rows.t.length < 2) return;
     const columns = this.viewer.results[0].data.quantities.map((_, k) => Float64Array.from(rows.columns, (row) => row[k]));
-    const taken = { t: Float64Array.from(rows.t), poses: Float32Array.from(rows.poses.flat()), columns };
+    const taken = { t: Float64Array.from(rows.t), poses: Float32Array.from(rows.poses.flat()), column: (k: number) => columns[k] };
     const { clock } = this.viewer;
     clock.time = clock.start; // so that taking over does not wrap it
     this.viewer.take(taken, [], ["plays on", ...this.nominal.slice(1, -1)], this.pictures++ % EVERY === 0);

@@ -28,7 +28,7 @@ it("holds values and places between its rows", () => {
 it("takes the rows of another motion", () => {
   const result = motion();
   const before = result.held;
-  result.take({ t: new Float64Array([0, 5]), poses: new Float32Array(14), columns: before.columns.map((_, k) => new Float64Array([k, k + 10])) });
+  result.take({ t: new Float64Array([0, 5]), poses: new Float32Array(14), column: (k) => new Float64Array([k, k + 10]) });
   expect([result.start, result.end, result.value("body.y", 2.5)]).toEqual([0, 5, 6]);
   const copy = result.copy();
   result.take(before);

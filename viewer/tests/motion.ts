@@ -38,5 +38,5 @@ export function motion(): Result {
     drawing: { unit: 1, box: [[0, 0, 0], [1, 1, 1]] as [Vec, Vec], outlines: [], stretches: [], solids: [] },
     left_out: [], events: [], n_events: 0,
   };
-  return new Result(data, { t: TIMES, poses, columns: NAMES.map((part) => TIMES.map((t) => at(t)[part])) });
+  return new Result(data, { t: TIMES, poses, column: (k) => TIMES.map((t) => at(t)[NAMES[k]]) });
 }

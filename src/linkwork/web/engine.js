@@ -13,7 +13,7 @@
  *   low: number, high: number, unit: string}} Parameter */
 /** Why something cannot be: a sentence, and the joint that stays open by this gap.
  * @typedef {{code: string, text: string, joint?: string, gap?: number, unit?: string, t?: number}} Failure */
-/** @typedef {{name: string, unit: string, kind: string, values: Float64Array<ArrayBufferLike>}} Quantity */
+/** @typedef {{name: string, unit: string, kind: string, readonly values: Float64Array<ArrayBufferLike>}} Quantity */
 /** @typedef {{status: "finished" | "stopped" | "running", reason: string, t: Float64Array, rows: number,
  *   poses: Float32Array, quantities: Quantity[], events: [string, number][], steps: number, rejected: number,
  *   evaluations: number, error: {position: number, velocity: number}, drift: number, turnedOver: number,
@@ -32,7 +32,6 @@ const SOFT = 1e-12; // of the largest diagonal entry of a linear system, whose r
 const BUDGET = 2000n; // attempted steps between two looks at the clock
 const OUT_OF_REACH = 0.05; // of a row that pulls a point: it yields where joints do not
 const MOST_STEPS = 20000; // for one picture of a motion that plays on
-const TOGETHER = 16; // rows that a processor has at hand
 const NEAR = 0.1; // radians, or of the length: a driven position is looked for no further from the one before
 const REACHED = 0, SPENT = 1, UNSUITED = 3;
 const MOST_ZEROS = 100000; // of functions of time, as in enclosing.py
@@ -93,6 +92,20 @@ function spacing(t) {
   return new Float64Array(BigInt64Array.of(bits[0] + 1n).buffer)[0] - Math.abs(t);
 }
 
+/** An angle with whole turns added: from row to row it changes as its rate has it.
+ * @param {Float64Array} t @param {Float64Array} angle @param {Float64Array} rate */
+function turned(t, angle, rate) {
+  let [turns, before] = [0, angle[0]];
+  for (let k = 1; k < angle.length; k++) {
+    const way = 0.5 * (t[k] - t[k - 1]) * (rate[k] + rate[k - 1]);
+    const more = Math.round((way - (angle[k] - before)) / (2 * Math.PI));
+    before = angle[k];
+    if (Number.isFinite(more)) turns += more;
+    angle[k] += 2 * Math.PI * turns;
+  }
+  return angle;
+}
+
 export class Engine {
   /** @param {Live} live @returns {Promise<Engine>} */
   static async from(live) {
@@ -119,7 +132,7 @@ export class Engine {
     const sizes = {
       scratch: live.scratch, state: 1 + n_rows, projected: live.n_projected, rows: count * n_rows, x: count * this.width,
       qd: count * n_q, held: count * held.length, outputs: count * n_report, measured: 4 * count,
-      extremes: 2 * this.width, made: 2 * (n_q + n_v) + closing.n_q + closing.n_v, argument: 1 + closing.n_q + 2 * closing.n_v,
+      extremes: 2 * this.width, made: n_q + n_v + Math.max(closing.n_q + closing.n_v, closing.sides.length), argument: 1 + closing.n_q + 2 * closing.n_v,
       found: Math.max(2 * closing.m, closing.n_outputs, closing.n_q), t: 2,
       zeros: live.arrays.tape ? MOST_ZEROS : 0, ends: 2 * (live.knots.length + (live.arrays.tape ? MOST_ZEROS : 0)),
     };
@@ -141,8 +154,10 @@ export class Engine {
   }
 
   nominal() {
-    const { q, v } = this.live.closing;
-    return { values: this.at("values").slice(), q: [...q], v: [...v], stated: this.stated };
+    const { closing, arrays } = this.live;
+    const [address, count] = arrays.values;
+    const values = this.first.slice(address / 8, address / 8 + count);
+    return { values, q: [...closing.q], v: [...closing.v], stated: this.stated };
   }
 
   /** @param {number} count @returns {[number, number]} */
@@ -533,13 +548,18 @@ export class Engine {
     this.numbers[m2 + into.next_step] = 0;
   }
 
-  /** q and v of the motion of those of the closing. @param {State} at */
+  /** q and v of the motion of those of the closing; loops that are triangles are closed on its sides. @param {State} at */
   joined({ q, v }) {
     const { n_q, n_v, closing } = this.live;
     if (!closing.joined) return [...q, ...v];
     this.at("argument").set([...q, ...v]);
     this.code.joined(this.to("argument"), this.to("values"), this.to("made"), this.to("scratch"));
-    return [...this.at("made").subarray(0, n_q + n_v)];
+    const made = this.at("made");
+    closing.sides.forEach((/** @type {number} */ place, /** @type {number} */ k) => {
+      this.at("values")[place] = Math.sign(made[n_q + n_v + k]);
+    });
+    if (closing.sides.length) this.prepare();
+    return [...made.subarray(0, n_q + n_v)];
   }
 
   /** Seven numbers for each body, the ground first. @returns {Float32Array | Failure} */
@@ -600,6 +620,31 @@ export class Engine {
     this.changed = true;
     this.closed = { q: found.q, v: v.v };
     return this.posed(found.q);
+  }
+
+  /** How many ways there are known to put it together. */
+  get modes() {
+    return this.live.closing.modes.length;
+  }
+
+  /** The start put together in another way, the coordinates that fix its freedoms as they are.
+   * @param {number} k @returns {Failure | null} */
+  assemble(k) {
+    const { modes, kept } = this.live.closing;
+    const [home, { position }, changed] = [this.home, this.fixed, this.changed];
+    const start = changed ? this.close() : home;
+    const asked = "code" in start ? [] : kept.map((/** @type {number} */ i) => [i, start.q[i]]);
+    this.home = { ...this.nominal(), q: [...modes[k]] };
+    this.fixed.position = new Map(asked);
+    this.changed = true;
+    this.closed = null;
+    const found = this.close();
+    if (!("code" in found)) {
+      this.fixed.position.clear();
+      return null;
+    }
+    [this.home, this.fixed.position, this.changed, this.closed] = [home, position, changed, null];
+    return found;
   }
 
   /** A point of a body and, by components, how it moves with the velocities of the body.
@@ -761,39 +806,42 @@ export class Engine {
     return { forms, worst, turnedOver };
   }
 
-  /** @param {Float64Array} t @param {number} count @param {{forms: Float64Array<ArrayBufferLike>[]}} energy @returns {Quantity[]} */
+  /** All columns; the numbers of each are taken out of the rows when they are first asked for.
+   * @param {Float64Array} t @param {number} count @param {{forms: Float64Array<ArrayBufferLike>[]}} energy @returns {Quantity[]} */
   quantities(t, count, energy) {
     const { columns, n_report } = this.live;
-    const [outputs, x, measured] = [this.at("outputs"), this.at("x"), this.at("measured")];
-    const all = new Float64Array(columns.length * count);
-    const found = columns.map((/** @type {any} */ column, /** @type {number} */ i) => {
-      const { name, unit, kind, place, from } = column;
-      const values = all.subarray(i * count, (i + 1) * count);
-      if (from === "energy") values.set(energy.forms[place].subarray(0, count));
-      if (from === "error") values.set(measured.subarray(place * count, (place + 1) * count));
-      return { name, unit, kind, values };
+    /** @type {Record<string, [Float64Array, number]>} */
+    const tables = {
+      x: [this.at("x").slice(0, count * this.width), this.width],
+      y: [this.at("outputs").slice(0, count * n_report), n_report],
+    };
+    const measured = this.at("measured").slice(0, 2 * count);
+    const taken = (/** @type {string} */ from, /** @type {number} */ place) => {
+      const [rows, width] = tables[from];
+      const values = new Float64Array(count);
+      for (let k = 0, at = place; k < count; k++, at += width) values[k] = rows[at];
+      return values;
+    };
+    const read = (/** @type {any} */ { from, place, turns }) => {
+      if (from === "energy") return energy.forms[place].subarray(0, count);
+      if (from === "error") return measured.subarray(place * count, (place + 1) * count);
+      const values = taken(from, place);
+      return turns ? turned(t, values, taken(from, place + 1)) : values;
+    };
+    return columns.map((/** @type {any} */ column) => {
+      const { name, unit, kind } = column;
+      /** @type {Float64Array<ArrayBufferLike> | undefined} */
+      let values;
+      return {
+        name,
+        unit,
+        kind,
+        get values() {
+          values ??= read(column);
+          return values;
+        },
+      };
     });
-    for (let first = 0; first < count; first += TOGETHER) {
-      const last = Math.min(count, first + TOGETHER);
-      columns.forEach((/** @type {any} */ { from, place }, /** @type {number} */ i) => {
-        if (from !== "x" && from !== "y") return;
-        const [rows, width] = from === "x" ? [x, this.width] : [outputs, n_report];
-        for (let k = first, at = first * width + place; k < last; k++, at += width) all[i * count + k] = rows[at];
-      });
-    }
-    columns.forEach((/** @type {any} */ column, /** @type {number} */ i) => {
-      if (!column.turns) return;
-      const [angle, rate] = [found[i].values, found[i + 1].values];
-      let [turns, before] = [0, angle[0]];
-      for (let k = 1; k < count; k++) {
-        const way = 0.5 * (t[k] - t[k - 1]) * (rate[k] + rate[k - 1]);
-        const more = Math.round((way - (angle[k] - before)) / (2 * Math.PI));
-        before = angle[k];
-        if (Number.isFinite(more)) turns += more;
-        angle[k] += 2 * Math.PI * turns;
-      }
-    });
-    return found;
   }
 
   /** Seven numbers for each body but the ground, row by row. @param {Quantity[]} quantities @param {number} count */

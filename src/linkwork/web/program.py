@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import __version__
+from linkwork.assembly.modes import Modes, free_coordinates, modes
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.compiled.system import HEADER, choose_eps
 from linkwork.constraints.projection import project, project_start
@@ -28,8 +29,9 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Source
-from linkwork.errors import UsageError
-from linkwork.expressions.evaluation import ordered
+from linkwork.errors import LinkworkError, UsageError
+from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.graph import Expr
 from linkwork.integrators.integrate import Settings, report_times
 from linkwork.integrators.memory import KEPT, End, Run, moment_size
 from linkwork.integrators.memory import places as memory_places
@@ -55,6 +57,7 @@ Array = NDArray[np.float64]
 
 SIDE, GRAVITY = ".side'", re.compile(r"gravity\.\d'")  # numbers that are no elements', see equations/parameters.py
 PARTS = {"planar": ("x", "y", "phi"), "spatial": ("x", "y", "z", "e0", "e1", "e2", "e3")}  # of where a body is
+MOST_PATHS = 500  # that are followed to the positions in which a mechanism closes: tenths of a second
 SLOWS = 1.0  # of damped motions: what is left of a free one after a second is 1/e of it
 ENGINE = Path(__file__).with_name("engine.js")
 # Of the memory of a run what the engine reads and sets.
@@ -75,16 +78,29 @@ class Program:
 def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
     """The motion of a model, or that of its drivers, as a program; UsageError if it needs Python on its way.
 
-    With `hands` bodies can be held while it runs.
+    With `hands` bodies can be held while it runs; a model that is left in the coordinates of its bodies then goes in
+    those that take the fewest operations, as all of it is computed again for each picture.
     """
     mechanism = prepare(model)
     if hands:
-        mechanism = prepare(with_hands(mechanism.unplaced or mechanism.model))
+        held = with_hands(mechanism.unplaced or mechanism.model)
+        mechanism = prepare(held, "auto" if held.simulation.coordinates == "body" else None)
     with np.errstate(all="ignore"):  # what is not finite is looked for where it matters
         course = _begin(mechanism, driven)
         if why := _refusal(course):
             raise UsageError(f"'{mechanism.model.name}' cannot run without Python: {why}", "no-wasm")
-        return _Writing(course, driven).program()
+        return _Writing(course, driven, _modes(mechanism.model) if hands else None).program()
+
+
+def _modes(model: Model) -> Modes | None:
+    """Return all positions in which a planar mechanism closes, its freedoms as they are, if they are soon found."""
+    if model.space != "planar" or model.stated is not None:
+        return None
+    try:
+        found = modes(model, free_coordinates(model), path_limit=MOST_PATHS)
+    except LinkworkError:  # the motion tells what is wrong with the start, if anything is
+        return None
+    return found if found.complete and len(found.modes) > 1 else None
 
 
 def _begin(mechanism: Mechanism, driven: bool) -> Course:
@@ -123,8 +139,6 @@ def _refusal(course: Course) -> str:
         return "something is sampled"
     if motion.system.equations.times_change:
         return "events change when laws of time switch"
-    if e.chart.tree is not None:
-        return "minimal coordinates start from those of all joints; choose body or joint coordinates"
     return ""
 
 
@@ -164,8 +178,8 @@ class _Form:
 class _Writing:
     """A program as it is written."""
 
-    def __init__(self, course: Course, driven: bool) -> None:
-        self.motion, self.driven = course.motion, driven
+    def __init__(self, course: Course, driven: bool, modes: Modes | None) -> None:
+        self.motion, self.driven, self.modes = course.motion, driven, modes
         self.state, self.system = course.motion.state, course.motion.system
         self.dynamics = course.motion.form.dynamics
         self.forms = [_Form(self.motion, "")]
@@ -195,9 +209,19 @@ class _Writing:
         e, closed = self.system.equations, self.start.equations
         programs = [run_of(Source(closed)) for run_of in LOCAL]
         if closed is not e and e.chart.body is not None:
-            ways = [*e.chart.from_body[0], *e.chart.from_body[1]]
+            ways = [*e.chart.from_body[0], *e.chart.from_body[1], *self.sides()]
             programs.append(ComputationSequence("joined", [*closed.q, *closed.v], ways))
         return compile_programs([x for x in programs if x is not None], list(e.parameters))
+
+    def sides(self) -> list[Expr]:
+        """Return what has the signs of the sides on which loops are closed as triangles, of the bodies."""
+        e = self.system.equations
+        if e.chart.tree is None:
+            return []
+        return substitute(
+            [dyad.side for dyad in e.chart.dyads],
+            dict(zip(e.chart.tree.q, e.chart.tree.chart.from_body[0], strict=True)),
+        )
 
     def program(self) -> Program:
         state, motion, system, f = self.state, self.motion, self.system, self.system.functions
@@ -248,15 +272,16 @@ class _Writing:
 
     def closing(self) -> dict[str, Any]:
         """The start, closed, and what its equations are measured by."""
-        start, e = self.start, self.start.equations
+        start, e, moving = self.start, self.start.equations, self.system.equations
         entries, first = list(e.M), len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None)
         diagonal = [first + entries.index((k, k)) if (k, k) in entries else -1 for k in range(len(e.v))]
         at, columns = ({c.name: k for k, c in enumerate(own)} for own in (e.coordinates, e.velocities))
-        bodies = self.motion.mechanism.model.bodies
+        bodies, found = self.motion.mechanism.model.bodies, self.modes
         return {
             "n_q": len(e.q), "n_v": len(e.v), "m": len(e.Psi),
             "q": start.q.tolist(), "v": start.v.tolist(),
             "n_outputs": self.local["linear"].outputs, "joined": "joined" in self.local,
+            "sides": [[*moving.parameters].index(dyad.sigma) for dyad in moving.chart.dyads],
             "bodies": [at[f"{b.name}.x"] for b in bodies],
             "columns": [columns[f"{b.name}.x"] for b in bodies],
             "q_scale": start.q_scale.tolist(), "v_scale": start.v_scale.tolist(), "row_scale": start.row_scale.tolist(),
@@ -267,14 +292,18 @@ class _Writing:
             "units": [row.unit for row in e.rows],
             "owners": [[c.owner, c.kind] for c in e.velocities],
             "small": SMALL,
+            "modes": [[mode.q[name] for name in e.q_names] for mode in found.modes] if found else [],
+            "kept": [e.q_names.index(name) for name in found.kept] if found else [],
         }  # fmt: skip
 
     def parameters(self) -> Iterator[dict[str, Any]]:
         """What can be changed: parameters that the model names, numbers of its elements, where and how it starts."""
         model, e = self.motion.mechanism.model, self.start.equations
-        ranges = model.live
+        ranges, sides = model.live, {dyad.sigma for dyad in self.system.equations.chart.dyads}
         for k, (x, value) in enumerate(self.system.equations.parameters.items()):
             name, fixed = str(x.value), x in self.system.equations.held
+            if x in sides:
+                continue
             if name in model.parameters and name not in model.folded and name not in hand_parameters(model):
                 yield {"name": name, "kind": "parameter", "place": k, "unit": "", **_range(value, ranges.get(name))}
             elif name.endswith("'") and value and not fixed and not name.endswith(SIDE):
@@ -324,6 +353,8 @@ class _Writing:
         for kind, source, first in where:
             turning = e.turning_outputs.get(kind, ())
             for k, (name, unit) in enumerate(zip(e.columns[kind].names, e.columns[kind].units, strict=True)):
+                if "'" in name:  # of a hand
+                    continue
                 found.append(
                     {"name": name, "kind": kind, "unit": unit, "from": source, "place": first + k}
                     | ({"turns": True} if k in turning else {})
