@@ -25,8 +25,7 @@ export function choose(all: Quantity[], most: number): Chosen {
   const curves = alive.filter((quantity) => bySize.includes(quantity));
   const remarks = [
     ...(alive.length > curves.length ? [`largest ${curves.length} of ${alive.length}`] : []),
-    ...(zero && alive.length ? [`${zero} zero`] : []),
+    ...(zero ? [`${zero} zero`] : []),
   ];
-  // where nothing is, that is to be seen
-  return alive.length ? { curves, remark: remarks.join(", ") } : { curves: all.slice(0, most), remark: "" };
+  return { curves, remark: remarks.join(", ") };
 }

@@ -9,7 +9,7 @@ const KINDS: [Parameter["kind"][], string][] = [
   [["position", "velocity"], "Start"],
   [["number"], "Other numbers"],
 ];
-const FEW = 8; // of a kind: they are open at first
+const MOST_LETTERS = 18; // of a name beside its slider
 
 export interface Changed {
   /** A hand begins to move a slider, or has typed a number. */
@@ -36,15 +36,18 @@ export class Knobs {
     private readonly value: (name: string) => number,
     private readonly changed: Changed,
   ) {
-    let open = true; // the first group that there is, if it is small
+    let open = true; // the first group that there is
     for (const [kinds, label] of KINDS) {
       const own = parameters.filter(({ kind }) => kinds.includes(kind));
       if (!own.length) continue;
       const group = element("details", "group", host);
-      group.open = open && own.length <= FEW;
+      group.open = open;
       open = false;
+      group.classList.toggle("bare", own.every(({ unit }) => !unit));
+      group.style.setProperty("--label", `${Math.min(MOST_LETTERS, Math.max(...own.map(({ name }) => name.length)))}ch`);
       element("summary", "", group).textContent = `${label} (${own.length})`;
-      for (const parameter of own) this.add(group, parameter);
+      const rows = element("div", "knobs", group);
+      for (const parameter of own) this.add(rows, parameter);
     }
     this.show();
   }
@@ -106,5 +109,5 @@ export class Knobs {
 export function digits(value: number): string {
   if (value === 0) return "0";
   const text = shown(value);
-  return text.includes("e") ? text.replace(/\.?0+e/, "e") : String(Number(text));
+  return text.includes("e") ? text.replace(/\.?0+e/, "e").replace("e+", "e") : String(Number(text));
 }

@@ -33,8 +33,6 @@ export class PlanarStage extends Stage {
   private readonly uprights: { body: number; at: Spot }[] = [];
   private readonly scale: HTMLElement;
   private readonly poleNames: HTMLElement[] = [];
-  private speed = this.usualSpeed();
-  private load = this.usualLoad();
   private metres = 1; // per pixel
   private middle: Spot = [0, 0];
 
@@ -84,8 +82,7 @@ export class PlanarStage extends Stage {
   }
 
   renew(): void {
-    this.speed = this.usualSpeed();
-    this.load = this.usualLoad();
+    this.forget();
     this.pathsChanged();
   }
 

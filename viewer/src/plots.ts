@@ -4,6 +4,7 @@ import { choose } from "./choice";
 import { type Page, type Quantity, type Result, shownUnit } from "./data";
 import { button, element } from "./dom";
 import { type Curve, type Over, Panel } from "./panel";
+import { largest } from "./range";
 import { adapted } from "./theme";
 
 const MOST = 8; // curves in a panel that nobody chose one by one
@@ -47,6 +48,7 @@ export class Plots {
   private readonly bar: HTMLElement;
   private readonly chips = new Map<string, HTMLButtonElement>();
   private readonly units: [HTMLElement, string][] = []; // in the list of all quantities
+  private readonly idle: { unit: string; own: Quantity[] }[] = []; // quantities that are zero throughout
   private time = 0;
   private told = 0;
 
@@ -141,6 +143,7 @@ export class Plots {
     for (const [label, unit] of this.units) label.textContent = shownUnit(this.page, unit)[0];
     for (const panel of this.panels) panel.destroy();
     this.panels.length = 0;
+    this.idle.length = 0;
     this.list.replaceChildren();
     for (const [key, , kinds] of KINDS) {
       if (this.wanted.has(key)) this.addByUnit(this.quantities(kinds), key === "errors", MOST);
@@ -148,6 +151,10 @@ export class Plots {
     const chosen = [...this.chosen].map((name) => this.results[0].quantities.get(name)).filter((x) => x !== undefined);
     this.addByUnit(chosen, false, 24, this.over);
     if (!this.panels.length) element("p", "none", this.list).textContent = "Choose above what to plot.";
+    if (this.idle.length) {
+      const what = this.idle.map(({ unit, own }) => `${NOUNS[unit] ?? own[0].name} (${own.length})`);
+      element("p", "none", this.list).textContent = `Zero throughout: ${[...new Set(what)].join(", ")}`;
+    }
     this.resize();
     this.show(this.time, true);
   }
@@ -157,6 +164,10 @@ export class Plots {
     for (const unit of units) {
       const own = log ? found : found.filter((quantity) => quantity.unit === unit);
       const { curves, remark } = most > MOST || log ? { curves: own, remark: "" } : choose(own, most);
+      if (!curves.length) {
+        this.idle.push({ unit, own });
+        continue;
+      }
       const names = curves.map(({ name }) => name);
       const rest = remark ? `, ${remark}` : "";
       const title = log ? `errors${rest}` : `${NOUNS[unit] ?? names[0]} [${shownUnit(this.page, unit)[0]}]${rest}`;
@@ -223,6 +234,7 @@ export class Plots {
 
   /** The curves as the results are now; which they are stays. */
   renew(): void {
+    if (this.idle.some(({ own }) => largest(own.map(({ values }) => values)) > 0)) this.build();
     for (const panel of this.panels) panel.renew();
     this.show(this.time, true);
   }

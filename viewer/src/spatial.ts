@@ -97,8 +97,6 @@ export class SpatialStage extends Stage {
   private readonly pieces: Piece[] = [];
   private readonly paths = new Group();
   private readonly arrows = new Arrows();
-  private speed = this.usualSpeed();
-  private load = this.usualLoad();
   private readonly floor: GridHelper;
   private readonly cell: HTMLElement;
   private readonly compass: Compass;
@@ -161,8 +159,7 @@ export class SpatialStage extends Stage {
   }
 
   renew(): void {
-    this.speed = this.usualSpeed();
-    this.load = this.usualLoad();
+    this.forget();
     this.pathsChanged();
   }
 

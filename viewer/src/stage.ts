@@ -33,6 +33,7 @@ export interface Told {
 
 export const LABELS = 26; // with more joints, names are not shown at first
 const LOOKS = 60; // at a motion, to see how far it reaches
+const [BESIDE, ABOVE, BELOW, LINE] = [9, 21, 4, 14]; // pixels from a point to its name, and the height of a line
 const NEAR = 13; // pixels within which a point is meant
 
 export abstract class Stage {
@@ -42,7 +43,8 @@ export abstract class Stage {
   protected width = 1;
   protected height = 1;
   time: number;
-  private readonly labels: { element: HTMLElement; spot: Spotted }[] = [];
+  private readonly labels: { element: HTMLElement; spot: Spotted; width: number; side: number }[] = [];
+  private usual: { speed?: number; load?: number } = {}; // of the motion as it is now, once it has been asked for
   private readonly layer: HTMLElement;
   protected readonly here: Vec = [0, 0, 0];
 
@@ -155,7 +157,7 @@ export abstract class Stage {
       const element = document.createElement("span");
       element.textContent = names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
       this.layer.append(element);
-      this.labels.push({ element, spot });
+      this.labels.push({ element, spot, width: 0, side: 0 });
     }
   }
 
@@ -240,11 +242,31 @@ export abstract class Stage {
   private drawNow(): void {
     this.draw();
     this.layer.hidden = !this.shown.names && !this.trouble;
-    if (this.layer.hidden) return;
-    for (const { element, spot } of this.labels) {
-      element.classList.toggle("trouble", spot.joints.some(({ name }) => name === this.trouble));
+    if (!this.layer.hidden) this.placeLabels();
+  }
+
+  /** Each name on the side of its point where it was, or where no other name is; one for which there is no room is left out. */
+  private placeLabels(): void {
+    const taken: [number, number, number][] = []; // left ends, heights and widths
+    for (const label of this.labels) {
+      const { element, spot } = label;
+      const isTrouble = spot.joints.some(({ name }) => name === this.trouble);
+      element.classList.toggle("trouble", isTrouble);
+      label.width ||= element.offsetWidth;
+      const { width } = label;
       const [x, y] = this.project(place(this.poses, spot.body, spot.s, this.here));
-      element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+      const sides = [[x + BESIDE, y - ABOVE], [x - BESIDE - width, y - ABOVE], [x + BESIDE, y + BELOW], [x - BESIDE - width, y + BELOW]];
+      const isFree = (side: number) => {
+        const [left, top] = sides[side];
+        return taken.every(([l, t, w]) => left > l + w || l > left + width || Math.abs(top - t) > LINE);
+      };
+      const side = isTrouble ? 0 : [label.side, 0, 1, 2, 3].find(isFree);
+      element.style.visibility = side === undefined ? "hidden" : "";
+      if (side === undefined) continue;
+      label.side = side;
+      const [left, top] = sides[side];
+      taken.push([left, top, width]);
+      element.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
     }
   }
 
@@ -405,22 +427,35 @@ export abstract class Stage {
     return found;
   }
 
-  protected usualSpeed(): number {
-    const bodies = this.result.data.scene.bodies.slice(1);
-    return this.usual(bodies.map(({ name }) => ["vx", "vy", "vz"].map((part) => `${name}.${part}`)));
+  protected get speed(): number {
+    return (this.usual.speed ??= this.usualSpeed());
   }
 
-  protected usualLoad(): number {
+  private usualSpeed(): number {
+    const bodies = this.result.data.scene.bodies.slice(1);
+    return this.seldom(bodies.map(({ name }) => ["vx", "vy", "vz"].map((part) => `${name}.${part}`)));
+  }
+
+  protected get load(): number {
+    return (this.usual.load ??= this.usualLoad());
+  }
+
+  /** Another motion: what is usual of it is looked for when it is asked for. */
+  protected forget(): void {
+    this.usual = {};
+  }
+
+  private usualLoad(): number {
     const parts = ["x", "y", "z", "along", "normal"];
     const forces = this.result.data.scene.forces;
-    return this.usual([
+    return this.seldom([
       ...this.joints.map(({ name }) => parts.map((part) => `reaction:${name}.${part}`)),
       ...forces.map(({ name }) => ["", ".x", ".y", ".z", ".normal"].map((part) => `force:${name}${part}`)),
     ]);
   }
 
   /** The size a quantity seldom exceeds, over all rows, from columns of its components. */
-  private usual(vectors: string[][]): number {
+  private seldom(vectors: string[][]): number {
     const sizes: number[] = [];
     for (const names of vectors) {
       const columns = names.map((name) => this.result.quantities.get(name)?.values).filter((x) => x !== undefined);

@@ -22,8 +22,8 @@ it("chooses places by how much they change", () => {
   expect(choose(all, 1).curves[0].name).toBe("near");
 });
 
-it("shows zero where nothing else is", () => {
-  expect(choose([curve("a", "loads", [0, 0])], 8)).toMatchObject({ curves: [{ name: "a" }], remark: "" });
+it("chooses none where all are zero", () => {
+  expect(choose([curve("a", "loads", [0, 0])], 8)).toMatchObject({ curves: [], remark: "1 zero" });
 });
 
 it("measures curves with gaps", () => {

@@ -227,6 +227,7 @@ class _Draughtsman:
             case "disc":
                 x, y, _ = shape["centre"]
                 self._disc(k, (x, y), shape["radius"], name)
+                self._arms(k, (x, y), shape["radius"])
             case "polygon":
                 self.add(k, "link", [_spots(shape["corners"])], True, name)
 
@@ -250,6 +251,13 @@ class _Draughtsman:
         self.add(k, "disc", [circle(spot, radius, 64)], True, name)
         inner = 0.28 * radius
         self.add(k, "mark", [[(x + inner * c, y + inner * s), (x + radius * c, y + radius * s)] for c, s in CROSS])
+
+    def _arms(self, k: int, spot: Spot, radius: float) -> None:
+        """Lines from a disc to joints of its body that are beside it, as of a ball on a string."""
+        for joint in dict.fromkeys(self._joined(k)):
+            if (far := dist(spot, joint)) > radius:
+                edge = tuple(a + (b - a) * radius / far for a, b in zip(spot, joint, strict=True))
+                self.add(k, "rail", [[(edge[0], edge[1]), joint]])
 
     def _centre(self, k: int) -> None:
         """The mass centre: a circle with two quarters of it filled in."""
