@@ -57,7 +57,6 @@ Array = NDArray[np.float64]
 
 SIDE, GRAVITY = ".side'", re.compile(r"gravity\.\d'")  # numbers that are no elements', see equations/parameters.py
 PARTS = {"planar": ("x", "y", "phi"), "spatial": ("x", "y", "z", "e0", "e1", "e2", "e3")}  # of where a body is
-MOST_PATHS = 500  # that are followed to the positions in which a mechanism closes: tenths of a second
 SLOWS = 1.0  # of damped motions: what is left of a free one after a second is 1/e of it
 ENGINE = Path(__file__).with_name("engine.js")
 # Of the memory of a run what the engine reads and sets.
@@ -93,11 +92,14 @@ def program(model: Model | Mechanism, driven: bool = False, hands: bool = False)
 
 
 def _modes(model: Model) -> Modes | None:
-    """Return all positions in which a planar mechanism closes, its freedoms as they are, if they are soon found."""
+    """Return all positions in which a planar mechanism closes, its freedoms as they are, if they are soon found.
+
+    They are if no more paths lead to them than M has entries.
+    """
     if model.space != "planar" or model.stated is not None:
         return None
     try:
-        found = modes(model, free_coordinates(model), path_limit=MOST_PATHS)
+        found = modes(model, free_coordinates(model), path_limit=(3 * len(model.bodies)) ** 2)
     except LinkworkError:  # the motion tells what is wrong with the start, if anything is
         return None
     return found if found.complete and len(found.modes) > 1 else None
