@@ -875,3 +875,15 @@ def test_of_what_is_known_only_what_is_needed_is_looked_at():
     assert evaluate([x * y + 3.0, x], LookedUp({x: 2.0, y: 5.0})) == [13.0, 2.0]
     assert substitute([x + z], LookedUp({x: sin(y)})) == [sin(y) + z]
     assert directional([sin(x) * z, x], LookedUp({x: y, y: ONE})) == [cos(x) * y * z, y]
+
+
+def test_numbers_are_calculated_with_the_decimals_that_were_written() -> None:
+    """Sums and products of decimals have the digits that a person finds; where decimals do not end, doubles do."""
+    written = [(0.13, 0.13, "0.0169"), (0.2, 0.2, "0.04"), (1.1, 1.0, "1.1"), (0.001, 9.81, "0.00981")]
+    for a, b, product in written:
+        assert repr((constant(a) * constant(b)).number) == product
+    assert repr((constant(1.1) - constant(1.0)).number) == "0.1"
+    assert repr((constant(0.1) + constant(0.2)).number) == "0.3"
+    assert (constant(1.0) / constant(3.0)).number == 1.0 / 3.0
+    assert (constant(1.0) / constant(3.0) * constant(3.0)).number == pytest.approx(1.0, rel=1e-15)
+    assert (constant(1e300) * constant(1e300)).op == "mul"  # overflow, as it says at run time

@@ -12,6 +12,7 @@ import operator
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import count
 from threading import RLock
@@ -205,6 +206,7 @@ _FOLD: dict[str, Callable[..., float]] = {
     **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": math.pow},
     **{"lt": lambda a, b: float(a < b), "le": lambda a, b: float(a <= b)},
 }
+_OF_DECIMALS = frozenset({"add", "sub", "mul", "div"})
 
 
 def _apply(op: str, *args: Expr) -> Expr:
@@ -213,8 +215,21 @@ def _apply(op: str, *args: Expr) -> Expr:
         if a.op != "constant":
             return node(op, args)
     with suppress(ValueError, ZeroDivisionError, OverflowError):
-        return constant(_FOLD[op](*[a.number for a in args]))
+        return constant(_folded(op, *[a.number for a in args]))
     return node(op, args)
+
+
+def _folded(op: str, *numbers: float) -> float:
+    """Return the value of a function of numbers; of sums and products as a person calculates, with decimals, where it ends.
+
+    0.2 * 0.2 is 0.04, and as a product of doubles 0.04000000000000001.
+    """
+    value = _FOLD[op](*numbers)
+    if op in _OF_DECIMALS and not value.is_integer():
+        decimal = _FOLD[op](*[Decimal(repr(x)) for x in numbers])
+        if decimal == Decimal(repr(float(decimal))):
+            return float(decimal)
+    return value
 
 
 def _without_minus(a: Expr) -> Expr | None:
