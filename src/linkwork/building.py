@@ -30,11 +30,11 @@ from linkwork.document import Data, Document, Keys, dump, name_fault, save
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
-from linkwork.errors import ModelError, UsageError, checked_call, did_you_mean
+from linkwork.errors import ModelError, UsageError, checked_methods, did_you_mean
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.methods import Analyses
 from linkwork.model import Model
-from linkwork.modelfile import build, find, schema
+from linkwork.modelfile import SUFFIXES, build, find, schema
 from linkwork.modelfile.faults import OTHER_NAMES, shape_fault
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
 SECTIONS = ("bodies", "joints", "drivers", "forces", "events", "actuators", *SIGNALS)
-SETTINGS = ("gravity", "simulation", "view")  # what is assigned
+SETTINGS = ("gravity", "simulation", "view", "live")  # what is assigned
 MISSING = {"unknown-body": "bodies", "unknown-joint": "joints"}  # where errors of these codes looked in vain
 POSITIONAL = ("i", "j", "at", "on", "joint", "follower", "force", "torque")  # arguments that need no keyword
 
@@ -122,14 +122,16 @@ def traced(law: Callable[..., Any]) -> Expr:
         raise ModelError(message, "not-a-formula", suggestion=hint, **where()) from error
 
 
+@checked_methods
 class Builder(Analyses):
     """What models of planar and of spatial bodies have in common; see PlanarModel and SpatialModel."""
 
     space: ClassVar[Space]
 
-    @checked_call()
     def __init__(self, name: str, /, **parameters: Any) -> None:
         at = where()
+        if taken := next((x for x in SETTINGS if x in parameters), None):
+            raise ModelError(f"'{taken}' is a setting", "bad-name", suggestion=f"write m.{taken} = ...", **at)
         data: dict[str, Any] = {"linkwork": schema.FORMAT, "name": name, "space": self.space}
         data |= {"parameters": plain(parameters), "ground": {}, **{section: {} for section in SECTIONS}}
         self.document = Document(at["file"], data, {(): at["line"]}, {(): at["file"]})
@@ -285,15 +287,15 @@ class Builder(Analyses):
         data = {key: value for key, value in self.document.data.items() if value != {} or key == "bodies"}
         return Document(self.document.file, data, self.document.lines, self.document.files, self.document.notes)
 
-    @checked_call()
     def save(self, path: str | Path) -> None:
         """Write a model file: YAML, or JSON by its suffix; units and formulas stay as they were written."""
+        if Path(path).suffix.lower() not in SUFFIXES:
+            raise UsageError(f"cannot write '{path}': model files are {', '.join(SUFFIXES)}", "unknown-suffix")
         self.model  # noqa: B018 - what has faults is not written
         save(self._compact().data, path)
 
     # What is added to it.
 
-    @checked_call()
     def fix(self, names: str = "", **points: Any) -> Part:
         """Return points of the ground: fix(O=(0, 0)), or by the names of hard points: fix("O G")."""
         known, new = self._section("ground").get("points", {}), {**self._points(names), **plain(points)}
@@ -304,7 +306,6 @@ class Builder(Analyses):
         self._set(("ground", "points"), {**known, **new})
         return self.ground
 
-    @checked_call()
     def hardpoints(self, **points: Any) -> None:
         """Add points in the design position, which bodies then name: body("arm", ..., points="A B").
 
@@ -336,14 +337,12 @@ class Builder(Analyses):
                 raise ModelError(f"no hard point '{name}'", "unknown-point", value=name, suggestion=hint, **where())
         return {name: self._hardpoints[name] for name in given.split()}
 
-    @checked_call()
     def driver(self, name: str, driven: Any, motion: Any, freedom: str | None = None) -> Part:
         """Drive a joint, or the measure between a pair of points, by a motion: a formula of t, or dict(type=...)."""
         pair = isinstance(driven, Sequence) and not isinstance(driven, str)
         what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
         return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
 
-    @checked_call()
     def actuator(self, name: str, pushed: Any, **given: Any) -> Part:
         """Add a force whose size is asked for: on a joint, between a pair of points, or on a body or its point.
 
@@ -359,7 +358,6 @@ class Builder(Analyses):
             what = {"joint" if section == "joints" else "on": pushed}
         return self._add("actuators", name, {**what, **given})
 
-    @checked_call()
     def event(
         self,
         name: str,
@@ -383,7 +381,6 @@ class Builder(Analyses):
         then |= {"release": release, "engage": engage, "states": states, "inputs": inputs}
         return self._add("events", name, {"when": when, **then})
 
-    @checked_call()
     def input(self, name: str, value: Any = None, *, unit: str | None = None, every: Any = None) -> Part:
         """Add a value from outside, which formulas name: a number, a formula, a table dict(x=..., y=...), or left open.
 
@@ -391,17 +388,14 @@ class Builder(Analyses):
         """
         return self._add("inputs", name, {"unit": unit, "value": value, "every": every})
 
-    @checked_call()
     def output(self, name: str, formula: Any, *, unit: str | None = None) -> Part:
         """Add a formula that is a result, output:name, and that other formulas name so."""
         return self._add("outputs", name, {"formula": formula, "unit": unit})
 
-    @checked_call()
     def state(self, name: str, rate: Any, *, start: Any = None, unit: str | None = None, scale: Any = None) -> Part:
         """Add a state of first order with a formula of its rate, which all formulas may name."""
         return self._add("states", name, {"rate": rate, "start": start, "unit": unit, "scale": scale})
 
-    @checked_call()
     def table(
         self,
         name: str,
@@ -435,7 +429,6 @@ class Builder(Analyses):
         given = {"x": x, "y": y, "units": units, "interpolation": interpolation}
         self._set(("tables",), {**known, name: {key: value for key, value in given.items() if value is not None}})
 
-    @checked_call()
     def change(self, name: str, **given: Any) -> Part:
         """Replace values of some keys of an element: change("spring", stiffness="3 N/mm").
 
@@ -445,7 +438,6 @@ class Builder(Analyses):
         self._set((part.section, name), {**self.entry(part.section, name), **given})
         return part
 
-    @checked_call()
     def remove(self, name: str) -> None:
         """Take an element out; one that others need stays."""
         part = self[name]
@@ -457,7 +449,6 @@ class Builder(Analyses):
         del self._section(part.section)[name]
         self._model = None
 
-    @checked_call()
     def copy(self, **parameters: Any) -> Builder:
         """Return the same model with other values of parameters."""
         other = self._of(self.document)
@@ -540,7 +531,6 @@ class Builder(Analyses):
     def subject(self) -> Model:
         return self.model
 
-    @checked_call()
     def prepare(self, **options: Any) -> Mechanism:
         """Check the model and derive its equations, for many runs."""
         from linkwork.compiled.mechanism import prepare

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib.util import find_spec
-from inspect import signature
+from inspect import Parameter, isfunction, signature
 from itertools import takewhile
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Class = TypeVar("Class", bound=type)
 
 HERE = str(Path(__file__).parent)
 MOST_SHOWN = 20  # errors of one file, or choices in a suggestion: a screen of lines
@@ -82,16 +86,14 @@ class ModelError(LinkworkError):
         self.file = file
         self.errors: Sequence[ModelError] = (self,)
 
-    def at(self, *, file: str | None = None, line: int | None = None, path: str | None = None) -> ModelError:
-        """Return the same error with the places filled in that were not yet known where it was raised."""
-        where: dict[str, Any] = {"path": self.path or path, "line": self.line or line, "file": self.file or file}
+    def at(
+        self, *, file: str | None = None, line: int | None = None, path: str | None = None, within: str = ""
+    ) -> ModelError:
+        """Return the same error with what was not yet known where it was raised; its path is one `within` a place."""
+        inside = ".".join(part for part in (within, self.path or path) if part)
+        where: dict[str, Any] = {"path": inside or None, "line": self.line or line, "file": self.file or file}
         what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
         return ModelError(self.message, self.code, **what, **where)
-
-    def within(self, place: str) -> ModelError:
-        """Return the same error with a path that is that of a key within this place."""
-        what: dict[str, Any] = {"rule": self.rule, "suggestion": self.suggestion, "value": self.value}
-        return ModelError(self.message, self.code, **what, path=f"{place}.{self.path}" if self.path else place)
 
     @staticmethod
     def together(errors: Sequence[ModelError]) -> ModelError:
@@ -183,6 +185,11 @@ def check_number(what: str, value: object) -> None:
         raise UsageError(f"{what} = {value!r} is not a number", "bad-value")
 
 
+def check_count(what: str, value: object) -> None:
+    if not isinstance(value, Integral) or value < 0:
+        raise UsageError(f"{what} = {value!r} is not a whole number from 0 on", "bad-value")
+
+
 def check_text(what: str, value: object) -> None:
     if not isinstance(value, str):
         raise UsageError(f"{value!r} is not {what}", "bad-value")
@@ -245,20 +252,56 @@ def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]
                 raise UsageError(f"{name} has no argument '{wrong}'; write {spellings[wrong]}", "moved-argument")
             try:
                 return function(*args, **options)
-            except TypeError:
+            except (TypeError, ValueError, AttributeError):
                 known = signature(function)
                 try:
-                    known.bind(*args, **options)
+                    given = known.bind(*args, **options)
                 except TypeError as misfit:
                     wrong = next(iter(options.keys() - known.parameters.keys()), "")
                     hint = did_you_mean(wrong, (one for one in known.parameters if one != "self")) if wrong else None
                     message = f"{name}: {misfit}" + (f"; {hint}" if hint else "")
                     raise UsageError(message, "bad-arguments") from None
+                for argument, value in given.arguments.items():
+                    if wanted := _misfit(value, known.parameters[argument]):
+                        shown = f"{name}: {argument} = {value!r} is not {wanted}"
+                        raise UsageError(shown, "bad-arguments") from None
                 raise
 
         return checked
 
     return decorate
+
+
+def checked_methods(cls: Class) -> Class:
+    """Let the methods of a class that users call refuse arguments that do not fit them, as `checked_call` does."""
+    for name, function in [*vars(cls).items()]:
+        if isfunction(function) and (name == "__init__" or not name.startswith("_")):
+            setattr(cls, name, checked_call()(function))
+    return cls
+
+
+# By the head of an annotation: what fits it, and in words.
+_FITTING: dict[str, tuple[Any, str]] = {
+    "None": (type(None), ""),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "str": (str, "a text"),
+    "Path": (PathLike, "a path"),
+    "Mapping": (Mapping, "a dict"),
+    "Sequence": (Iterable, "a list"),
+    "Iterable": (Iterable, "a list"),
+    "Callable": (Callable, "a function"),
+    "Progress": (Callable, "a function"),
+}
+
+
+def _misfit(value: Any, parameter: Parameter) -> str:
+    """Say what an argument should be and is not; of annotations that are not judged, nothing."""
+    heads = [part.strip().partition("[")[0] for part in re.split(r"\|(?![^\[]*\])", str(parameter.annotation))]
+    kinds = [_FITTING.get(head) for head in heads]
+    if parameter.kind is Parameter.VAR_POSITIONAL or any(kind is None or isinstance(value, kind[0]) for kind in kinds):
+        return ""
+    return " or ".join(kind[1] for kind in kinds if kind and kind[1])
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:

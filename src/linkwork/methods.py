@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linkwork.errors import checked_call
+from linkwork.errors import checked_methods
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from linkwork.trajectory import Trajectory
 
 
+@checked_methods
 class Analyses:
     """Methods that call the function of their name, which say what the options are."""
 
@@ -41,21 +42,18 @@ class Analyses:
         model = getattr(self.subject, "model", self.subject)
         return f"{image(sketch(model), model.name)}<p>{escape(repr(self))}</p>"
 
-    @checked_call()
     def check(self, **options: Any) -> Report:
         """Return freedoms, redundant constraints, consistency, see linkwork.check."""
         from linkwork.start.check import check
 
         return check(self.subject, **options)
 
-    @checked_call()
     def assemble(self, **options: Any) -> Assembly:
         """Close the loops from a sketch, see linkwork.assemble."""
         from linkwork.assembly.assemble import assemble
 
         return assemble(self.subject, **options)
 
-    @checked_call()
     def modes(self, **options: Any) -> Modes:
         """Return all positions in which it can be assembled, see linkwork.modes."""
         from linkwork.assembly.modes import modes
@@ -112,7 +110,6 @@ class Analyses:
 
         return slopes(self.subject, of, to, **options)
 
-    @checked_call()
     def sweep(self, vary: Mapping[str, Any], take: Any, **options: Any) -> xarray.Dataset:
         """Return numbers taken of its motion at many points of its parameters, see linkwork.sweep."""
         from linkwork.studies.sweep import sweep
@@ -131,7 +128,6 @@ class Analyses:
 
         return Stepper(self.subject, parameters, **options)
 
-    @checked_call()
     def compare(self, **options: Any) -> Comparison:
         """Return the same motion by all formulations, with errors and times, see linkwork.compare."""
         from linkwork.comparison.compare import compare

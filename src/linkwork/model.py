@@ -20,7 +20,7 @@ from linkwork.elements.signals import InputSignal, OutputSignal, StateSignal
 from linkwork.elements.spatial import SpatialAxisPair
 from linkwork.elements.stated import Stated
 from linkwork.elements.vectors import Components, Scalar, Vector
-from linkwork.errors import check_number
+from linkwork.errors import UsageError, check_number, checked_methods
 from linkwork.expressions.graph import ZERO, as_expr, symbol
 from linkwork.methods import Analyses
 from linkwork.notes import Note
@@ -75,6 +75,7 @@ class About:
     checked: Mapping[str, Any] = field(default_factory=dict)
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Analyses):
     """Bodies, joints, drivers, forces and events with the values of their parameters.
@@ -167,6 +168,10 @@ class Model(Analyses):
         simulation = replace(self.simulation, start={}, rate={})
         if self.stated is not None:
             return replace(self, simulation=simulation, stated=replace(self.stated, start=q, rate=v))
+        for what, values, named in (("coordinate", q, "coordinates"), ("velocity", v, "velocities")):
+            names = [x.name for b in self.bodies for x in getattr(b, named)]
+            if missing := [name for name in names if name not in values]:
+                raise UsageError(f"with_start: no {what} '{missing[0]}' is given; it needs all of them", "bad-value")
         bodies = {
             b.name: b.from_start([q[c.name] for c in b.coordinates], [v[c.name] for c in b.velocities])
             for b in self.bodies

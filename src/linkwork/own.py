@@ -27,7 +27,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from importlib.util import module_from_spec, spec_from_file_location
-from inspect import get_annotations
+from inspect import get_annotations, signature
 from pathlib import Path as FilePath
 from traceback import extract_tb
 from typing import Any, TypeVar
@@ -65,7 +65,7 @@ from linkwork.elements.quantities import (
 )
 from linkwork.elements.spatial import AxialPair, SpatialAxisPair, SpatialRevolute
 from linkwork.elements.vectors import Vector, norm
-from linkwork.errors import LinkworkError, UsageError
+from linkwork.errors import LinkworkError, UsageError, checked_call
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import (
@@ -163,6 +163,7 @@ Class = TypeVar("Class", bound=type)
 tableau = add_tableau
 
 
+@checked_call()
 def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
     """Let model files and builders know a class of joints, forces or motions by this name.
 
@@ -174,11 +175,12 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
     `potential` and its `dissipation`; each its `faults`.
     """
 
+    if not NAME.fullmatch(name):
+        raise UsageError(f"'{name}' is not a name of a type; write it like 'my-joint'", "bad-name")
+    if space not in JOINTS:
+        raise UsageError(f"space '{space}': should be 'planar' or 'spatial'", "bad-space")
+
     def add(cls: Class) -> Class:
-        if not NAME.fullmatch(name):
-            raise UsageError(f"'{name}' is not a name of a type; write it like 'my-joint'", "bad-name")
-        if space not in JOINTS:
-            raise UsageError(f"space '{space}': should be 'planar' or 'spatial'", "bad-space")
         table = _table(cls, space)
         known = table.get(name)
         if known is not None and known.__module__.startswith("linkwork.elements."):
@@ -195,6 +197,8 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
 
 def _table(cls: type, space: Space) -> dict[str, Any]:
     """Find where a class belongs."""
+    if not isinstance(cls, type):
+        raise UsageError(f"{cls!r} is not a class; @element stands before one", "own-element")
     if issubclass(cls, Joint):
         if cls.slips and cls.slip is not Joint.slip and (not cls.rows or cls.Psi is not Joint.Psi):
             return JOINTS[space]
@@ -256,6 +260,7 @@ def _try_out(cls: type, name: str, space: Space) -> None:
         raise UsageError(f"{message}; frame.force_at(s, F) and frame.torque(T) give them", "own-element")
 
 
+@checked_call()
 def formulation(name: str, needs_regular_mass: bool = True) -> Callable[[Solve], OwnFormulation]:
     """Let `simulate`, `compare` and `explain` know a function (M, Psi_q, Q, gamma) -> (a, lam) by this name.
 
@@ -274,11 +279,16 @@ def formulation(name: str, needs_regular_mass: bool = True) -> Callable[[Solve],
         raise UsageError(f"'{name}' is not a name of a formulation; write it like 'my-way'", "bad-name")
 
     def add(solve: Solve) -> OwnFormulation:
+        try:
+            signature(solve).bind("M", "Psi_q", "Q", "gamma")
+        except TypeError:
+            raise UsageError(f"{solve!r} is not a function of M, Psi_q, Q, gamma", "own-formulation") from None
         return add_formulation(name, solve, needs_regular_mass)
 
     return add
 
 
+@checked_call()
 def load_plugins(files: Iterable[FilePath]) -> None:
     """Import Python files with own elements, formulations or integrators."""
     for file in files:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
-from linkwork.errors import UsageError, check_choice, check_number, check_text, did_you_mean
+from linkwork.errors import UsageError, check_choice, check_number, check_text, checked_methods, did_you_mean
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import symbol
 from linkwork.expressions.parser import ExpressionError, parse
@@ -99,6 +99,7 @@ class Peaks(Printed):
         return tex_table(["quantity", "value", "unit", "at t"], rows, (1,))
 
 
+@checked_methods
 class Readings(Mapping[str, Array]):
     """Arrays over time by name, with units. `motion["crank.A"]` has a column for each component of a vector."""
 

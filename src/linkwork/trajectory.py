@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.elements.kinds import Columns
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, checked_call, checked_methods
 from linkwork.model import Model
 from linkwork.notes import FINISHED, Note, Reason
 from linkwork.readings import Quantity, Readings, in_units
@@ -156,6 +156,7 @@ class Differentiated(Protocol):
     def time_of(self, event: int, parameter: str) -> float: ...
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Trajectory(Readings):
     """A motion: tables with one row for every report time, by kind, and what the run knows about itself.
@@ -457,6 +458,7 @@ class Trajectory(Readings):
         save(self, path)
 
     @staticmethod
+    @checked_call()
     def load(path: str | Path) -> Trajectory:
         """Read a file written by `save`; a file that is not whole, or not as it was written, is refused."""
         from linkwork.resultfile import load

@@ -49,7 +49,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.forces import SpringDamper
 from linkwork.elements.frames import PLANAR_GROUND
 from linkwork.equations.equations import TIME
-from linkwork.errors import NumericalStop, checked_call
+from linkwork.errors import NumericalStop, check_count, checked_call
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.linalg.rank import RANK_TOLERANCE, null_space, row_sizes
@@ -112,6 +112,8 @@ def equilibria(
     progress: Progress | None = None,
 ) -> Equilibria:
     """Return all rests, of every way to assemble it; drivers stay where they are at first."""
+    check_count("path_limit", path_limit)
+    check_count("seed", seed)
     mechanism = by_bodies(prepare(model), parameters)
     first, rng = begin_rest(mechanism), np.random.default_rng(seed)
     problem = Problem.of(mechanism.model)

@@ -26,7 +26,7 @@ from linkwork.assembly.problem import MOST_STARTS, STARTS, Array, Problem, Rando
 from linkwork.assembly.solutions import Ends, Progress, polynomials, position, real_position, solve_closure
 from linkwork.assembly.space import SpatialClosure, solve_in_space, spatial_closure, stated_closure
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import UsageError, checked_call
+from linkwork.errors import UsageError, check_count, checked_call
 from linkwork.linalg.rank import svd
 from linkwork.model import Model
 from linkwork.notes import Note
@@ -106,6 +106,8 @@ def modes(
     values.
     """
     began = perf_counter()
+    check_count("path_limit", path_limit)
+    check_count("seed", seed)
     model = prepare(model).model
     problem = Problem.of(model, keep)
     rng = np.random.default_rng(seed)

@@ -14,7 +14,16 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.document import MAX_BYTES, read_text
-from linkwork.errors import Interrupted, ModelError, NumericalStop, UsageError, check_choice, check_names, checked_call
+from linkwork.errors import (
+    Interrupted,
+    ModelError,
+    NumericalStop,
+    UsageError,
+    check_choice,
+    check_names,
+    check_number,
+    checked_call,
+)
 from linkwork.formulations import ALGEBRAIC, FORMULATIONS, all_formulations, usual_formulations
 from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, RADAU5, integrators
@@ -170,7 +179,10 @@ def compare(
     finished are attached to the error as `comparison`. `assemble` closes wide gaps of the start first.
     """
     check_choice("integrator", integrator, integrators())
-    check_names("formulations", formulations or ())
+    check_names("formulations", () if formulations is None else formulations)
+    check_names("coordinates", () if coordinates is None else coordinates)
+    Integrator(integrator, max_step)
+    check_number("rank_tolerance", rank_tolerance or 0.0)
     if assemble:
         from linkwork.assembly.assemble import closed
 

@@ -26,7 +26,16 @@ from linkwork.equations.implicit import implicit_form, linearize
 from linkwork.equations.parameters import Structure, Uses
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
-from linkwork.errors import ModelError, UsageError, check_choice, check_values, checked_call, did_you_mean, option
+from linkwork.errors import (
+    ModelError,
+    UsageError,
+    check_choice,
+    check_values,
+    checked_call,
+    checked_methods,
+    did_you_mean,
+    option,
+)
 from linkwork.expressions.graph import Expr
 from linkwork.methods import Analyses
 from linkwork.model import Model, Simulation
@@ -67,6 +76,7 @@ _shared: OrderedDict[tuple[Any, ...], Shared] = OrderedDict()
 _lookup = Lock()
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Mechanism(Analyses):
     """A sound model with its equations and, once they have been needed, their machine code."""

@@ -431,6 +431,7 @@ def integrate(t: Array, rates: Array) -> Array:
     return np.asarray(CubicSpline(t, rates).antiderivative()(t))
 
 
+@checked_call()
 def actuated(model: Model, forces: Trajectory | str | Path) -> Model:
     """Return the model without its drivers, moved by the forces that `inverse` found for its actuators, from where
     they begin.

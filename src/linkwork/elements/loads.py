@@ -133,6 +133,11 @@ class Spring(Force, ABC):
     law: Expr
     kind: ClassVar[Kind] = "angle"  # what is measured
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no stiffness, damping, actuator or law at all."""
+        return all(as_expr(x) is ZERO for x in (self.stiffness, self.damping, self.actuator, self.law))
+
     @abstractmethod
     def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:
         """Return what is measured, its distance from the relaxed value, and its rate."""

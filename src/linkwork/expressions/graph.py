@@ -220,7 +220,7 @@ def _apply(op: str, *args: Expr) -> Expr:
 
 
 def _folded(op: str, *numbers: float) -> float:
-    """Return the value of a function of numbers; of sums and products as a person calculates, with decimals, where it ends.
+    """Return the value of a function of numbers; sums and products are those of decimals, where these end.
 
     0.2 * 0.2 is 0.04, and as a product of doubles 0.04000000000000001.
     """

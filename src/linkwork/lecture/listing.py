@@ -15,7 +15,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.equations import TIME, Equations, Output, substitute_in
 from linkwork.equations.explicit import as_dae, leading_system, solve_explicitly
-from linkwork.errors import ModelError, UsageError, check_choice
+from linkwork.errors import ModelError, UsageError, check_choice, checked_call
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, constant, symbol
@@ -100,6 +100,7 @@ class Listing(Printed):
         return {symbol(f"d_{name}"): x for name, x in zip(arms, self.hierarchy.unveil(arms.values()), strict=True)}
 
 
+@checked_call()
 def write_down(
     model: Model | Mechanism,
     form: str = "explicit",

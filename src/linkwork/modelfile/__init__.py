@@ -21,7 +21,16 @@ import pydantic
 from linkwork import units
 from linkwork.document import Data, Document, parse, read
 from linkwork.elements.spatial import CountingPair, SpatialAxisPair
-from linkwork.errors import ModelError, UsageError, check_choice, check_names, check_values, did_you_mean, option
+from linkwork.errors import (
+    ModelError,
+    UsageError,
+    check_choice,
+    check_names,
+    check_values,
+    checked_call,
+    did_you_mean,
+    option,
+)
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.mechanisms import MECHANISMS, shipped
@@ -134,6 +143,7 @@ def with_start(document: Document, model: Model, changes: Mapping[str, str | flo
     return Document(document.file, data, {})
 
 
+@checked_call()
 def loads(
     text: str,
     *,
@@ -147,6 +157,7 @@ def loads(
     return build(parse(text, is_json=is_json), changes, repair)
 
 
+@checked_call()
 def load(
     model: str | Path,
     changes: Mapping[str, str | float] | None = None,

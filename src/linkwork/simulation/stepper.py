@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints.projection import project_start
 from linkwork.equations.implicit import N_WORK
-from linkwork.errors import NumericalStop, UsageError
+from linkwork.errors import NumericalStop, UsageError, checked_methods
 from linkwork.expressions.graph import symbol
 from linkwork.integrators.integrate import LAST_DIGITS, End, Settings
 from linkwork.integrators.methods import AUTO
@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 ENERGIES = ("energy:dissipated", "energy:supplied")
 
 
+@checked_methods
 class Stepper:
     """Advances states of a mechanism by times of any length, its inputs held meanwhile.
 
@@ -87,6 +88,8 @@ class Stepper:
 
     def step(self, state: Array, u: ArrayLike | float = (), dt: float = 1e-3) -> Array:
         """The state after a time dt in which the inputs have the values u; it is the array that was given, changed."""
+        if not isinstance(state, np.ndarray):
+            raise UsageError(f"{state!r:.60} is not a state; stepper.start() gives one", "bad-value")
         loop, at, t = self._loop, self._loop.at, float(state[0])
         end = t + dt
         if not t < end < math.inf:

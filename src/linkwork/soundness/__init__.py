@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.elements.bodies import PlanarBody, SpatialBody, measures_of
 from linkwork.elements.drivers import Driver
 from linkwork.elements.joints import Gear
-from linkwork.elements.loads import Force
+from linkwork.elements.loads import Force, Spring
 from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
 from linkwork.elements.rolling import VelocityConstraint
 from linkwork.elements.signals import find_loop, formulas_of, resolve
@@ -152,7 +152,7 @@ class Checks:
             yield from self.mass(body)
         for kind in ("joints", "forces", "drivers", "actuators"):
             for element in getattr(self.model, kind):
-                yield from (fault.within(f"{kind}.{element.name}") for fault in element.faults(self))
+                yield from (fault.at(within=f"{kind}.{element.name}") for fault in element.faults(self))
         for joint in self.model.joints:
             if isinstance(joint, VelocityConstraint):
                 yield from self.affine(joint)
@@ -253,6 +253,8 @@ class Checks:
             i, *j = [body.name for body in force.bodies]
             if j == [i] or (not j and i == self.model.ground.name):
                 yield Note("no-effect", force=force.name, body=i)
+            if isinstance(force, Spring) and force.is_idle:
+                yield Note("no-law", force=force.name)
         can_open = {*self.model.open, *(name for event in self.model.events for name in event.release)}
         acting: tuple[Driver | Force, ...] = (*self.model.drivers, *self.model.forces)
         for element in acting:

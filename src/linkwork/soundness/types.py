@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -15,6 +15,7 @@ from linkwork.model import Model
 
 BODIES = {"planar": PlanarBody, "spatial": SpatialBody}
 BODY_FIELDS = ("body", "body_i", "body_j", "carrier")  # fields
+SECTIONS = ("bodies", "joints", "drivers", "forces")
 VECTORS = ("s", "s_i", "s_j", "position", "velocity", "mass_centre")
 FORMS = ("choice", "freedom", "name", "names")  # of quantities that are texts
 
@@ -32,18 +33,37 @@ def text_fields(cls: type) -> frozenset[str]:
 
 def type_faults(model: Model) -> Iterator[ModelError]:
     """Find bodies of the other space, texts for numbers, names for bodies or joints, vectors of other sizes."""
+    if faults := list(_faults_of_fields(model)):
+        yield from faults
+        return
     kind, size = BODIES[model.space], 2 + (model.space == "spatial")
     for body in model.bodies:
         if not isinstance(body, kind):
             named = getattr(body, "name", body)
             message = f"{named!r} is a {type(body).__name__}, and the model is {model.space}"
             yield ModelError(message, "wrong-space", path="bodies", rule=f"its bodies are {kind.__name__}")
-    for section in ("bodies", "joints", "drivers", "forces"):
+    for section in SECTIONS:
         for element in getattr(model, section):
             for f in fields(element):
                 if f.name not in text_fields(element.__class__):
                     path = f"{section}.{element.name}.{f.name}"
                     yield from _faults(f.name, getattr(element, f.name), size, kind, path)
+
+
+def _faults_of_fields(model: Model) -> Iterator[ModelError]:
+    if model.space not in BODIES:
+        yield ModelError(f"no space {model.space!r}", "wrong-space", path="space", rule="planar or spatial")
+        return
+    size = 2 + (model.space == "spatial")
+    if not isinstance(model.gravity, tuple | list) or len(model.gravity) != size:
+        rule = f"vectors of this model have {size} components"
+        yield ModelError(f"{model.gravity!r} is not a vector", "wrong-type", path="gravity", rule=rule)
+    for section in SECTIONS:
+        given = getattr(model, section)
+        if not isinstance(given, tuple | list):
+            yield ModelError(f"{given!r} is not a tuple of elements", "wrong-type", path=section)
+        elif wrong := [x for x in given if not is_dataclass(x) or isinstance(x, type)]:
+            yield ModelError(f"{wrong[0]!r} is not an element", "wrong-type", path=section)
 
 
 def _faults(name: str, value: Any, size: int, kind: type, path: str) -> Iterator[ModelError]:

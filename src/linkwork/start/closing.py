@@ -301,12 +301,13 @@ def _about_millimetres(given: Place) -> str:
     """Return a hint where the start fits with a parameter a thousand times smaller, and without is off by more than
     it spans.
 
-    Smaller gaps say nothing about units: a rod that is put out of the way may fit, too.
+    Smaller gaps say nothing about units: a rod that is put out of the way may fit, too. Nor do bodies that are all at
+    one place, as where no positions are given: there whatever is small enough fits.
     """
     e = given.equations
     are_lengths = e.lengths[len(e.q) + len(e.v) :]
     gap, places = np.abs(given.Psi[are_lengths]).max(initial=0.0), e.lengths[: len(e.q)]
-    for x, value in e.parameters.items() if np.any(places) else ():  # angles alone span nothing
+    for x, value in e.parameters.items() if np.any(places) and np.ptp(given.q[places]) else ():
         name = str(x.value)
         if value and "'" not in name:  # those are not the user's
             other = e.with_values({**e.parameters, x: value / 1000.0})

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Array, Place
-from linkwork.errors import check_choice, check_extra, check_number
+from linkwork.errors import check_choice, check_extra, check_number, check_values
 from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import solve_on_scales
 
@@ -27,6 +27,9 @@ def find_state(
     check_extra("xarray")
     import xarray
 
+    for what, given in (("q", q), ("v", v)):
+        check_values(what, given or {})
+    check_number("t", t)
     e, stated = mechanism.equations, mechanism.place()
     speeds = [c.speed for c in e.velocities]
     at: list[Array] = []

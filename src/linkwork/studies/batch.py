@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.planning import Soundness, plan_kinematics, plan_simulations
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra, checked_call
 from linkwork.integrators.integrate import End
 from linkwork.model import Model
 from linkwork.simulation.motions import Motions, Plan, begin, doubts, evaluate_motions
@@ -180,6 +180,7 @@ class Batch:
             record["status"], record["reason"] = REFUSED, refused.code.encode()[:REASON]
 
 
+@checked_call()
 def batch(
     model: Model | Mechanism,
     parameters: Mapping[str, Any],

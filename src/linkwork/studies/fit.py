@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.measured import in_si
-from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError, check_choice
+from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError, check_choice, checked_call
 from linkwork.formats.columns import read_columns
 from linkwork.model import Model
 from linkwork.records import Printed
@@ -88,6 +88,7 @@ def read_measured(path: str | Path, motion: Trajectory) -> dict[str, Array]:
     }
 
 
+@checked_call()
 def fit(
     model: Model | Mechanism,
     measured: str | Path | Mapping[str, Any],

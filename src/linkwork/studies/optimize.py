@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork import units
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice
+from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, checked_call
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.studies.points import Range, read_axis
@@ -119,6 +119,7 @@ class Optimum(Printed):
         return within_terminal(optimum_lines(self))
 
 
+@checked_call()
 def optimize(
     model: Model | Mechanism,
     vary: Mapping[str, str | Sequence[float]],

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.kinematics import follow_drivers
 from linkwork.equations.coordinates import Coordinates
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, checked_call
 from linkwork.integrators.methods.tableaus import DOP853, EXPLICIT
 from linkwork.model import Model
 from linkwork.native import cache
@@ -23,6 +23,7 @@ from linkwork.soundness import check_span
 from linkwork.trajectory import Trajectory
 
 
+@checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def sensitivities(
     model: Model | Mechanism,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import UsageError, check_number
+from linkwork.errors import UsageError, check_number, checked_call
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import Expr, symbol
@@ -216,6 +216,7 @@ class Slopes(Printed):
         return within_terminal(slope_lines(self.as_dict()))
 
 
+@checked_call()
 def slopes(
     model: Model | Mechanism,
     of: str | Sequence[str],

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import UsageError, check_extra
+from linkwork.errors import UsageError, check_extra, checked_call
 from linkwork.model import Model
 from linkwork.studies.batch import Batch
 from linkwork.studies.cluster import computed_by
@@ -87,6 +87,7 @@ def _compute(k: int) -> tuple[int, NDArray[Any]]:
     return k, _study.compute(k)
 
 
+@checked_call()
 def sweep(
     model: Model | Mechanism,
     vary: Mapping[str, Given],

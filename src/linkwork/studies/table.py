@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import ModelError, check_extra
+from linkwork.errors import ModelError, check_extra, checked_call
 from linkwork.files import no_file, whole
 from linkwork.studies.journal import REASON, STATUSES
 from linkwork.studies.points import CHUNK, Points, Values
@@ -132,6 +132,7 @@ def is_study(path: Path) -> bool:
         return False
 
 
+@checked_call()
 def load_study(path: str | Path) -> xarray.Dataset:
     """The results of a study from its file."""
     check_extra("h5netcdf")

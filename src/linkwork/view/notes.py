@@ -229,6 +229,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "own-carrier": "'{carrier}' is a gear of '{joint}' and its carrier, so the other cannot turn; the carrier is the "
     "body that holds the centres of both",
     "no-effect": "force '{force}' acts on '{body}' alone and moves nothing",
+    "no-law": "'{force}' has neither stiffness, damping, actuator nor law, and exerts no force",
     "acts-while-open": "'{element}' acts along the freedom of '{joint}' also while it is open",
     "not-connected": lambda bodies: f"no joints or drivers connect {quoted(bodies, None)} to the ground",
     "actuators-not-unique": lambda actuators: (

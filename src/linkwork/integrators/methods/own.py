@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, check_number, checked_call
 from linkwork.integrators.methods import integrators
 from linkwork.integrators.methods.tableaus import EXPLICIT, Row, Tableau
 from linkwork.tolerances import TYPED
@@ -67,6 +67,7 @@ def order_of(A: Array, b: Array, most: int) -> int:
     return most
 
 
+@checked_call()
 def add_tableau(
     name: str, A: Sequence[Sequence[float]], b: Sequence[float], b_low: Sequence[float], order: int
 ) -> Tableau:
@@ -80,6 +81,8 @@ def add_tableau(
     s = len(b)
     if name in integrators() and getattr(EXPLICIT.get(name), "source", "") != OWN:
         raise UsageError(f"'{name}' is an integrator of linkwork; choose another name", "duplicate-name")
+    for weight in (*(x for row in A for x in row), *b, *b_low):
+        check_number(f"a weight of '{name}'", weight)
     rows = [tuple(map(float, row))[:k] for k, row in enumerate(A)]
     if len(A) != s or any(len(row) < k or any(row[k:]) for k, row in enumerate(A)):
         message = f"A of '{name}' is not a lower triangle of {s} rows; implicit tableaus are not taken"
