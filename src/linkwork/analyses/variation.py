@@ -179,7 +179,7 @@ class Tangent:
         return np.where(e.lengths[len(e.q) + len(e.v) :], self.length, 1.0)
 
     def _split(self, rows: Sequence[int] | slice) -> Split:
-        """The split, with rows added that hold velocities without any effect, as the turning of point masses."""
+        """Return the split, with rows added that hold velocities without any effect, as the turning of point masses."""
         J = self.terms[1]
         more = np.eye(len(self.place.v))[self.code.unseen]
         by = np.concatenate([self.row_scale[rows], np.ones(len(more))])

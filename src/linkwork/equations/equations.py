@@ -490,7 +490,7 @@ class Equations:
         return made
 
     def counting(self, counted: Sequence[Counted]) -> Equations:
-        """Append the angles that are carried along to q."""
+        """Add the angles that are carried along to q."""
         q, v = dict(zip(self.q, self.chart.retract, strict=True)), dict(zip(self.v, self.dx, strict=True))
         chart = replace(
             self.chart,
@@ -521,7 +521,7 @@ class Equations:
         return changed(body, parameters={**body.parameters, **dict(zip(self.q[first:], q[first:], strict=True))})
 
     def with_states(self, states: Sequence[tuple[StateCoordinate, Expr, Expr]]) -> Equations:
-        """Append states of first order to q, given by what they are, their starts and their scales.
+        """Add states of first order to q, given by what they are, their starts and their scales.
 
         z = start,    zd = rate,    the rate being among the outputs. What moves q leaves z as it is.
         """

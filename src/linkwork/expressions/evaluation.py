@@ -229,7 +229,7 @@ class Tape:
 
 
 def play(steps: Iterable[Step], r: list[Any]) -> None:
-    """Do the steps on these values."""
+    """Evaluate the steps on these values."""
     for k, f, a, b, c in steps:
         if b is None:
             r[k] = f(r[a])  # type: ignore[index]

@@ -106,7 +106,7 @@ class _Translation:
         return found, rates
 
     def note(self, element: Element, place: Keys, **keys: str) -> None:
-        """Remember where an element stands, and where fields of it do."""
+        """Keep where an element stands, and where fields of it do."""
         self.lines[place], self.files[place] = element.structure.line, element.file
         for key, named in keys.items():
             if named in element.structure.lines:

@@ -74,7 +74,7 @@ def advance_block(
     rows: Pointer,
     told: Pointer,
 ) -> None:
-    """Every motion from its start as far as it goes by so many attempted steps, with memory as `blank` is.
+    """Advance every motion from its start as far as it goes by so many attempted steps, with memory as `blank` is.
 
     Of each motion there are p, y at times[0], and the tolerances of its components; report rows, and what is told.
     """
@@ -104,7 +104,7 @@ class Advanced(NamedTuple):
     residuals: Array
 
     def chosen(self, rows: NDArray[np.bool_]) -> Advanced:
-        """Some of these motions."""
+        """Choose some of these motions."""
         return Advanced(*(x[rows] for x in self))
 
 
@@ -120,7 +120,7 @@ class Track:
         self.budget = max_steps
 
     def advance(self, p: Array, y: Array, scale: Array) -> Advanced:
-        """Motions with these p and y at the first time, their components measured by `scale`."""
+        """Advance motions with these p and y at the first time, their components measured by `scale`."""
         s, (count, n_p) = self.state, p.shape
         rows, told = np.empty((count, *s.rows.shape)), np.empty((count, TOLD))
         sizes = len(s.m), len(s.own), len(self.look), n_p, len(s.times)

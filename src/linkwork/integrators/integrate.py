@@ -147,7 +147,7 @@ class Problem:
         return max(f.work for f in codes if f)
 
     def open(self) -> tuple[Run, Array]:
-        """Memory of a run that has been told all of the problem."""
+        """Open the memory of a run that has been told all of the problem."""
         told, sizes = self._told
         m = allocate(len(told))
         m[:] = told
@@ -221,7 +221,7 @@ class State:
         self.stop_at(stops)
 
     def _occupy(self, problem: Problem, p: Array, y: Array, scale: Array | float, t: float) -> None:
-        """Memory for a problem, with this state in it."""
+        """Make memory for a problem, with this state in it."""
         self.problem, self.p = problem, np.array(p, dtype=np.float64)
         self.at, self.m = problem.open()
         if problem.guards:
@@ -277,7 +277,7 @@ class State:
             self.at.signs[:], self.at.signed = before.signs, True
 
     def take_moments(self) -> list[Moment]:
-        """With events, since the last time."""
+        """Take the times with events since the last call."""
         at, own = self.at, slice(1, 1 + self.problem.ny)
         found, at.n_moments = [moment(at, k) for k in range(at.n_moments)], 0
         return [
@@ -287,7 +287,7 @@ class State:
         ]  # fmt: skip
 
     def take_samples(self) -> Array:
-        """Times, and what p has from then on, since the last time."""
+        """Take the times, and what p has from then on, since the last call."""
         self.at.is_full = False
         return self.clocks.take_notes() if self.clocks else np.empty((0, 0))
 
@@ -333,7 +333,7 @@ class State:
 
 
 def report_times(t_0: float, t_end: float, step: float) -> Array:
-    """t_0, t_0 + step, t_0 + 2 step, ..., t_end; the last interval is shorter if t_end is not on the grid."""
+    """Return t_0, t_0 + step, t_0 + 2 step, ..., t_end; the last interval is shorter if t_end is not on the grid."""
     if not 0.0 < step < math.inf:
         raise UsageError(f"report step {step:g} is not positive and finite", "bad-report-step")
     if not t_0 < t_end < math.inf:

@@ -137,7 +137,7 @@ def own_of(g: Group, lane: int) -> Pointer:
 
 
 def put(vector: Pointer, lane: int, lanes: int, x: Pointer, count: int) -> None:
-    """Components of one lane into a vector of all."""
+    """Put components of one lane into a vector of all."""
     for i in range(count):
         vector[i * lanes + lane] = x[i]
 
@@ -170,7 +170,7 @@ def seat(
 
 
 def enter(g: Group, lane: int, at: Run) -> None:
-    """The step that is tried next into the vectors."""
+    """Put the step that is tried next into the vectors."""
     g.follows[lane] = 1.0 if g.argument[lane] == at.x[0] else 0.0
     g.h[lane] = at.h
     put(g.x, lane, g.lanes, at.x, 1 + g.n)
@@ -179,7 +179,7 @@ def enter(g: Group, lane: int, at: Run) -> None:
 
 
 def leave(g: Group, lane: int, at: Run, own: Pointer, p: Pointer, w: Pointer) -> None:
-    """What has become of the step out of the vectors, and judged."""
+    """Take what has become of the step out of the vectors, and judge it."""
     its = open_stages(own, at)
     if its.limit < INF and g.follows[lane] == 1.0:
         look_for_stiffness(at, its, p, w, g.slope[lane], g.distance[lane])
@@ -207,7 +207,7 @@ def advance_group(
     rows: Pointer,
     told: Pointer,
 ) -> None:
-    """Every motion from its start to its end, as `advance_block` does one after the other."""
+    """Advance every motion from its start to its end, as `advance_block` does one after the other."""
     g = open_group(group)
     seated = ended = 0
     for lane in range(g.lanes):
@@ -279,7 +279,7 @@ def advance_group(
 
 
 def refusal(problem: Problem) -> str:
-    """Why motions of this problem do not go in lanes, or nothing."""
+    """Say why motions of this problem do not go in lanes, or nothing."""
     if machine.missing():
         return "no machine code"
     if problem.guards is not None and problem.guards.watch is not None:
@@ -294,7 +294,7 @@ def refusal(problem: Problem) -> str:
 
 
 def lanes_here() -> int:
-    """How many doubles a vector of this processor has."""
+    """Count how many doubles a vector of this processor has."""
     features = machine.host()
     return 8 if "+avx512f" in features else 4 if "+avx" in features else 2
 
@@ -330,7 +330,7 @@ class Team:
         self.w = allocate(max(len(s.w), derivative.work * lanes))
 
     def advance(self, p: Array, y: Array, scale: Array) -> Advanced:
-        """Motions with these p and y at the first time, their components measured by `scale`."""
+        """Advance motions with these p and y at the first time, their components measured by `scale`."""
         s, count = self.state, len(p)
         rows, told = np.empty((count, *s.rows.shape)), np.empty((count, TOLD))
         tolerances = np.broadcast_to(s.settings.atol * scale, (count, s.at.n_norm)).copy()
@@ -343,7 +343,9 @@ class Team:
 
 @cache_results
 def code_in_lanes(method: Tableau, lanes: int) -> machine.Code:
-    """The stages of a step, the end and the error estimate of all lanes; rounded as `runge_kutta.code_of` does."""
+    """Write the stages of a step, the end and the error estimate of all lanes; rounded as
+    `runge_kutta.code_of` does.
+    """
     text = text_in_lanes(method, lanes)
     opt = runge_kutta.OPT
     code = cache.cached([text, machine.host(), str(opt)], lambda: machine.assemble(text, opt))
@@ -441,7 +443,7 @@ def text_in_lanes(method: Tableau, lanes: int) -> str:
 
 
 def add_up(label: str, f: Text, loaded: Mapping[str, str], terms: Sequence[str], sums: Sequence[str]) -> list[str]:
-    """LLVM code that loads vectors row by row and adds these terms of them up."""
+    """Write LLVM code that loads vectors row by row and adds these terms of them up."""
     t = f.type("double")
     lines = [
         f"br label %{label}.begin",
@@ -473,7 +475,7 @@ def add_up(label: str, f: Text, loaded: Mapping[str, str], terms: Sequence[str],
 
 
 def combination(label: str, out: str, weights: Row, f: Text, is_change: bool) -> list[str]:
-    """LLVM code of out = h sum_j w_j k_j, or of y + that; the last product comes last, as in `runge_kutta`."""
+    """Write LLVM code of out = h sum_j w_j k_j, or of y + that; the last product comes last, as in `runge_kutta`."""
     t, lanes = f.type("double"), f.lanes
     *others, (last, weight) = [(j, f.value(w, "double").name) for j, w in enumerate(weights) if w]
 

@@ -114,7 +114,7 @@ def open_look(at: Run) -> Look:
 
 
 def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
-    """The memory for looking along the steps of a method with so many F_j and these abscissae."""
+    """Make the memory for looking along the steps of a method with so many F_j and these abscissae."""
     tape, n_sampled = guards.tape, guards.sample.outputs if guards.sample else 0
     degree = max(n_dense, POINTS if n_sampled else 1)
     n_inputs, n_outputs = (int(k) for k in tape[:5:4].view(np.int64))
@@ -133,7 +133,7 @@ def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
 
 
 def value_inside(at: Run, theta: float, i: int) -> float:
-    """Component i of the state inside the step."""
+    """Return component i of the state inside the step."""
     value: float = at.F[(at.n_dense - 1) * at.n + i]
     for j in range(at.n_dense - 1, -1, -1):
         factor = theta if j % 2 == 0 else 1.0 - theta
@@ -142,7 +142,7 @@ def value_inside(at: Run, theta: float, i: int) -> float:
 
 
 def differentiate_inside(at: Run, theta: float, i: int) -> float:
-    """The derivative of component i by theta."""
+    """Differentiate component i by theta."""
     value, slope = at.F[(at.n_dense - 1) * at.n + i], 0.0
     for j in range(at.n_dense - 1, 0, -1):
         factor, sign = (theta, 1.0) if j % 2 == 0 else (1.0 - theta, -1.0)
@@ -178,7 +178,9 @@ def prepare_look(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> Non
 
 
 def expand(at: Run, i: int, c: Pointer) -> None:
-    """Component i of y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) in powers of theta, from inside out."""
+    """Expand component i of y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) in powers of theta, from inside
+    out.
+    """
     c[0] = at.F[(at.n_dense - 1) * at.n + i]
     for j in range(at.n_dense - 1, -1, -1):
         count = at.n_dense - j
@@ -193,7 +195,7 @@ def expand(at: Run, i: int, c: Pointer) -> None:
 
 
 def take_samples(at: Run, look: Look, p: Pointer, w: Pointer) -> None:
-    """What has to be solved for at every state, at some of the step."""
+    """Solve what has to be solved for at every state at some places of the step."""
     degree = look.degree
     for j in range(degree + 1):
         theta = 0.5 - 0.5 * math.cos(math.pi * j / degree)
@@ -204,7 +206,7 @@ def take_samples(at: Run, look: Look, p: Pointer, w: Pointer) -> None:
 
 
 def bound(c: Pointer, degree: int, u: float, v: float, b: Pointer) -> tuple[float, float, float, float]:
-    """Bounds of a polynomial and of its slope between u and v: with its Taylor series in the middle,
+    """Bound a polynomial and its slope between u and v: with its Taylor series in the middle,
 
     sum_k b_k s^k for |s| <= (v - u)/2, where even powers of s have one sign.
     """
@@ -231,13 +233,13 @@ def bound(c: Pointer, degree: int, u: float, v: float, b: Pointer) -> tuple[floa
 
 
 def enclose_between(look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
-    """Function k and its slope between two places of the step."""
+    """Enclose function k and its slope between two places of the step."""
     load_between(look, tape, k, u, v)
     return enclose_output(tape, k)
 
 
 def load_between(look: Look, tape: Tape, k: int, u: float, v: float) -> None:
-    """The inputs of function k between two places of the step."""
+    """Load the inputs of function k between two places of the step."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         load_input(look, tape, integer(tape.listed, i), u, v)
 
@@ -266,7 +268,7 @@ def enclose_whole_step(at: Run, look: Look, tape: Tape) -> None:
 
 
 def enclose_closely(at: Run, look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
-    """The same with bounds of second order in the length of the part."""
+    """Enclose the same with bounds of second order in the length of the part."""
     enclose_at(at, look, tape, k, 0.5 * (u + v))
     keep_middle(tape, k)
     load_between(look, tape, k, u, v)
@@ -274,7 +276,7 @@ def enclose_closely(at: Run, look: Look, tape: Tape, k: int, u: float, v: float)
 
 
 def enclose_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> Pointer:
-    """Function k and its slope at one place of the step, to rounding."""
+    """Enclose function k and its slope at one place of the step, to rounding."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
         c, out = offset(look.coefficients, slot * (look.degree + 1)), offset(tape.values, 4 * slot)
@@ -294,7 +296,7 @@ def value_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
 
 
 def slope_along(look: Look, tape: Tape, k: int, x: Pointer, rates: Pointer, of_time: float) -> float:
-    """The rate of function k at x = (t, y) where y has these rates; samples stand still."""
+    """Return the rate of function k at x = (t, y) where y has these rates; samples stand still."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
         index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
@@ -310,7 +312,7 @@ def slope_along(look: Look, tape: Tape, k: int, x: Pointer, rates: Pointer, of_t
 
 
 def load_hull(at: Run, tape: Tape) -> None:
-    """Bounds of the state along the step by its ends and the slopes there, as wide again.
+    """Load bounds of the state along the step by its ends and the slopes there, as wide again.
 
     A cubic is between four numbers of this kind. Where slopes are not known, those of the ends are three times as wide.
     """
@@ -373,13 +375,13 @@ def has_pole(tape: Tape, k: int) -> bool:
 
 
 def tube_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) -> float:
-    """What a part of the tolerances of the state, and its rounding, make of function k, where that has a bound."""
+    """Find what a part of the tolerances of the state, and its rounding, make of function k, where that has a bound."""
     width = width_of(at, look, tape, k, theta, part)
     return width if width < INF else 0.0
 
 
 def width_of(at: Run, look: Look, tape: Tape, k: int, theta: float, part: float) -> float:
-    """What a part of the tolerances of the state, and its rounding, make of function k at a place of the step."""
+    """Find what a part of the tolerances of the state, and its rounding, make of function k at a place of the step."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
         index, out = integer(tape.inputs, slot), offset(tape.values, 4 * slot)
@@ -489,7 +491,9 @@ def is_past(at: Run, look: Look, tape: Tape, k: int, side: float, theta: float) 
 def bracket(
     at: Run, look: Look, tape: Tape, k: int, u: float, v: float, sign: float, least: float
 ) -> tuple[float, float]:
-    """The two places of a crossing, not farther apart than `least`: by false position, or halves where that is slow."""
+    """Bracket a crossing by two places not farther apart than `least`: by false position, or halves where
+    that is slow.
+    """
     side = 1.0 if sign > 0.0 else -1.0
     g_u, g_v = side * value_at(at, look, tape, k, u), side * value_at(at, look, tape, k, v)
     last_u = last_v = False

@@ -219,7 +219,7 @@ def places(
 
 
 def open_run(m: Pointer) -> Run:
-    """The places of a memory that has been filled."""
+    """Return the places of a memory that has been filled."""
     return places(
         m, integer(m, 0), integer(m, 1), integer(m, 2), integer(m, 3), integer(m, 4), integer(m, 5), integer(m, 6)
     )
@@ -272,12 +272,12 @@ class Preparable(Protocol):
 
 
 def whole_blocks(ny: int) -> int:
-    """The length of vectors of ny components."""
+    """Return the length of vectors of ny components."""
     return (ny + BLOCK - 1) // BLOCK * BLOCK
 
 
 def allocate(count: int) -> NDArray[np.float64]:
-    """Zeros on a boundary of 64 bytes, the length of a cache line and of the longest vectors."""
+    """Allocate zeros on a boundary of 64 bytes, the length of a cache line and of the longest vectors."""
     space = np.zeros(count + 8)
     start = -(ctypes.addressof(pointer_to(space)) // 8) % 8
     return space[start : start + count]
@@ -286,7 +286,7 @@ def allocate(count: int) -> NDArray[np.float64]:
 def new_run(
     n: int, n_dense: int, n_watched: int = 0, n_pivots: int = 0, n_events: int = 0, n_jumps: int = 0, n_held: int = 0
 ) -> tuple[Run, NDArray[np.float64]]:
-    """Empty memory, and its places."""
+    """Make empty memory, and its places."""
     sizes = n, n_dense, n_watched, n_pivots, n_events, n_jumps, n_held
     m = allocate(size_of(places, *sizes))
     m[: len(sizes)].view(np.int64)[:] = sizes

@@ -114,7 +114,7 @@ class Wound:
         return ctypes.addressof(pointer_to(self.memory))
 
     def take_notes(self) -> Array:
-        """Times and what is held from then on, since the last time."""
+        """Take the times, and what is held from then on, since the last call."""
         at, count = self.at, self.at.n_noted
         at.n_noted = 0
         width = 1 + at.n_held
@@ -123,7 +123,7 @@ class Wound:
 
 
 def next_tick(period: float, t: float) -> int:
-    """The number of the first multiple that is behind t, and not at it but for rounding."""
+    """Number the first multiple that is behind t, and not at it but for rounding."""
     k = math.floor(t / period)
     while k * period <= t + HOP * abs(t):
         k += 1
@@ -136,14 +136,14 @@ def ticks_at(period: float, t: float) -> bool:
 
 
 def tick_times(period: float, t_end: float) -> Array:
-    """Multiples of a period before the end of a run."""
+    """Return multiples of a period before the end of a run."""
     found = period * np.arange(1, math.ceil(t_end / period) + 1, dtype=np.float64)
     return found[found < t_end - HOP * t_end]
 
 
 @kernel
 def sample(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """Where a step has passed a stop, give what is sampled there its new values, and begin anew with them."""
+    """Give what is sampled its new values where a step has passed a stop, and begin anew with them."""
     at = open_run(m)
     c = open_clocks(at)
     t, ticks = at.x[0], False

@@ -60,7 +60,9 @@ INF = math.inf
 
 
 def interpolate(at: Run, t: float) -> None:
-    """The state inside the step at the time t, into x_inside, by the polynomial that `dense` has prepared."""
+    """Interpolate the state inside the step at the time t, into x_inside, by the polynomial that `dense` has
+    prepared.
+    """
     theta = (t - at.x[0]) / at.h
     n, y = at.n, offset(at.x_inside, 1)
     at.x_inside[0] = t
@@ -73,7 +75,7 @@ def interpolate(at: Run, t: float) -> None:
 
 
 def stretch(at: Run, ratio: float) -> None:
-    """The same polynomial for a step that is longer by this ratio.
+    """Stretch the same polynomial to a step that is longer by this ratio.
 
     y + theta (F_0 + (1 - theta) (F_1 + theta (F_2 + ...))) becomes y + theta (Q_0 + theta Q_1 + ...) and back, by
     F_j + (1 - theta) (c_0 + theta c_1 + ...) = (F_j + c_0) + theta (c_1 - c_0) + ...
@@ -104,7 +106,7 @@ def stretch(at: Run, ratio: float) -> None:
 
 
 def prepare_dense(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """Have the F_j, once for each step; GOOD, or why a smaller step must be tried."""
+    """Prepare the F_j, once for each step; return GOOD, or why a smaller step must be tried."""
     if not at.has_dense:
         call(at.dense, m, p, own, w)
         at.has_dense = True
@@ -266,7 +268,7 @@ def is_all_gentle(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> bo
 
 
 def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: Pointer) -> int:
-    """CUT where the stages have not seen a narrow law before the end of the step; it then ends where that shows.
+    """Return CUT where the stages have not seen a narrow law before the end of the step; it then ends where that shows.
 
     Of one that is seen, but steep, the error estimate may be small by chance; it is compared with the derivative.
     """
@@ -302,7 +304,7 @@ def is_contradicted(at: Run, theta: float, p: Pointer, w: Pointer) -> bool:
 
 
 def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> tuple[int, float]:
-    """GOOD, and where the step comes to its first switch; CUT if there is too much to tell."""
+    """Return GOOD, and where the step comes to its first switch; CUT if there is too much to tell."""
     hop = HOP * (abs(at.x[0]) + at.h) / at.h
     which, low, high = -1, 1.0, 1.0
     for i in range(at.n_watched):
@@ -342,7 +344,8 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
 def find_lasting(
     at: Run, look: Look, tape: Tape, i: int, last: float, least: float, p: Pointer, w: Pointer
 ) -> tuple[int, float, float]:
-    """The first crossing of function i, see `find_crossing`, but for a dip of what a law depends on that does nothing.
+    """Find the first crossing of function i, see `find_crossing`, but for a dip of what a law depends on that does
+    nothing.
 
     From such a dip it comes back within its tolerances before rates on its two sides could change the state. So it is
     where a law bends, and a step that came there, but for its error, a moment too early is not driven on at once.
@@ -410,7 +413,7 @@ def is_driven_back(at: Run, p: Pointer, w: Pointer) -> bool:
 
 @kernel
 def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """At the end of a good step note the signs for the next one; the outcome is EVENT if that of an event has changed.
+    """Note the signs at the end of a good step for the next one; the outcome is EVENT if that of an event has changed.
 
     What jumps at a pole, or where an angle has turned once, has not come to zero.
     """

@@ -46,7 +46,7 @@ def is_finite(values: Pointer, at: Run, count: int) -> bool:
 
 
 def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
-    """k_new = f(t_new, y_new); whether it is finite."""
+    """Compute k_new = f(t_new, y_new); return whether it is finite."""
     call(at.derivative, at.x_new, p, at.k_new, w)
     at.evaluations += 1
     at.known = True
@@ -54,7 +54,7 @@ def differentiate(at: Run, p: Pointer, w: Pointer) -> bool:
 
 
 def initial_step(at: Run, p: Pointer, w: Pointer, limit: float) -> float:
-    """A first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]
+    """Find a first step over which an explicit Euler step is good to about one percent of y. [hairer1993, section II.4]
 
     With the time that is left as the unit of time.
     """
@@ -138,7 +138,7 @@ def is_hopeless(at: Run) -> bool:
 
 
 def keep_distance(at: Run, h: float) -> float:
-    """The step h, or one that ends before a singular position ahead, see `pass_singular`.
+    """Return the step h, or one that ends before a singular position ahead, see `pass_singular`.
 
     Where that is only estimated, from afar and rather too late, a part of the way is gone that leaves less than itself.
     """
@@ -189,7 +189,7 @@ def project_state(at: Run, x: Pointer, p: Pointer, w: Pointer) -> bool:
 
 
 def expect_singular(at: Run) -> float:
-    """When the next singular position is passed, by the growth g of the reciprocal pivots over a good step.
+    """Expect when the next singular position is passed, by the growth g of the reciprocal pivots over a good step.
 
     A pivot that vanishes there is in proportion to (t* - t)^2, so that t* = t + h/(sqrt(g) - 1). One that vanishes only
     because of the order of elimination makes another grow with it; their product, the determinant, then stays.
@@ -209,14 +209,14 @@ def expect_singular(at: Run) -> float:
 
 
 def distance_at(at: Run, t: float, p: Pointer, w: Pointer) -> float:
-    """The root of the pivot that vanishes, at a time on the polynomial of the step."""
+    """Find the root of the pivot that vanishes, at a time on the polynomial of the step."""
     interpolate(at, t)
     call(at.project, at.x_inside, p, at.projected, w)
     return 1.0 / math.sqrt(abs(at.projected[at.ny + N_RESIDUALS + at.vanishing]))
 
 
 def locate_singular(at: Run, p: Pointer, w: Pointer) -> float:
-    """When a pivot vanishes that is expected to within a step, by the polynomial of the last one.
+    """Locate when a pivot vanishes that is expected to within a step, by the polynomial of the last one.
 
     Its root s is nearly linear in time and has no sign; the middle tells on which side of zero the other end is.
     """
@@ -360,12 +360,13 @@ def settle(at: Run, p: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows
 
 
 def largest_measure(at: Run) -> float:
-    """Of the error and of all else that was measured, each by what is allowed."""
+    """Return the largest of the error and of all else that was measured, each by what is allowed."""
     return max(at.error, at.excess)
 
 
 def ratio_of_steps(at: Run, constant: float) -> float:
-    """h_next/h = SAFETY/(g error)^(1/k), where error/h^k has grown g times since the last good step, and may go on so.
+    """Compute h_next/h = SAFETY/(g error)^(1/k), where error/h^k has grown g times since the last good step, and may go
+    on.
 
     So an error that rises is met before it is too large [hairer1996, section IV.8]; one that falls may do so by chance,
     and half of the growth that it allows is taken. `constant` is log error/h^k.
@@ -380,7 +381,7 @@ def ratio_of_steps(at: Run, constant: float) -> float:
 
 
 def constant_of_error(at: Run) -> float:
-    """log error/h^k."""
+    """Compute log error/h^k."""
     return math.log(max(largest_measure(at), EPSILON)) - at.error_order * math.log(at.h)
 
 
@@ -451,12 +452,12 @@ def forget_step(at: Run) -> None:
 
 
 def outcome_of_step(at: Run) -> int:
-    """GOOD if the error of the step is below the tolerance."""
+    """Return GOOD if the error of the step is below the tolerance."""
     return Outcome.INACCURATE if at.outcome == Outcome.GOOD and at.error > 1.0 else at.outcome
 
 
 def try_step(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
-    """A step of the method."""
+    """Try a step of the method."""
     forget_step(at)
     call(at.step, m, p, own, w)
     return outcome_of_step(at)
@@ -483,14 +484,14 @@ def note_end(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> int:
 
 
 def take_wish(at: Run) -> int:
-    """The reason for which the run is to stop."""
+    """Take the reason for which the run is to stop."""
     reason = at.asking
     at.asking = 0
     return reason
 
 
 def end_before_step(at: Run) -> int:
-    """Why no further step is tried, or GOES_ON."""
+    """Say why no further step is tried, or GOES_ON."""
     if at.row == at.n_times:
         return End.REACHED
     if is_hopeless(at):
@@ -503,7 +504,7 @@ def end_before_step(at: Run) -> int:
 def complete_step(
     at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, end: float
 ) -> int:
-    """What follows once the end of a step is projected: looks and reports inside it, its derivative."""
+    """Complete a step once its end is projected: looks and reports inside it, its derivative."""
     outcome: int = Outcome.GOOD
     if at.expected < INF:
         outcome = pass_singular(at, m, p, own, w, end)
@@ -573,5 +574,5 @@ def go_on(
 def advance(
     m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
 ) -> int:
-    """The loop of one motion, see `go_on`."""
+    """Run the loop of one motion, see `go_on`."""
     return go_on(m, p, own, w, times, stops, rows, budget)

@@ -47,7 +47,7 @@ class Controller:
 
 
 def check_controllers(model: Model, controllers: Sequence[Controller]) -> None:
-    """UsageError for what are no controllers, or none for this model."""
+    """Raise UsageError for what are no controllers, or none for this model."""
     for controller in controllers:
         if not isinstance(controller, Controller):
             message = f"{controller!r:.60} is not a Controller"
@@ -58,7 +58,7 @@ def check_controllers(model: Model, controllers: Sequence[Controller]) -> None:
 
 
 def clocks_of(system: System, controllers: Sequence[Controller]) -> Clocks:
-    """The clocks of a mechanism: those of its inputs, then those of controllers."""
+    """Return the clocks of a mechanism: those of its inputs, then those of controllers."""
     e, f = system.equations, system.functions
     if not (e.clocks or controllers):
         return Clocks()
@@ -116,14 +116,14 @@ class Asking:
 
 
 def check_answers(model: Model, clocks: Clocks) -> None:
-    """UsageError where an input is left open, and the first answers of all controllers do not name it."""
+    """Raise UsageError where an input is left open, and the first answers of all controllers do not name it."""
     answered = clocks.ask.answered if isinstance(clocks.ask, Asking) else ()
     if left := next((x.name for x in model.inputs if x.is_open and x.name not in answered), None):
         raise UsageError(f"input '{left}' is left open, and no controller gives it a value at the start", "open-input")
 
 
 def sample_at(system: System, clocks: Clocks, p: Array, t: float, y: Array, due: Sequence[bool]) -> None:
-    """What `sample` does within the time loop, where a run begins: p with the new values of the clocks that tick."""
+    """Do what `sample` does within the time loop, where a run begins: p with the new values of the clocks that tick."""
     x, ticking = np.append(t, y), np.array(due, dtype=float)
     if clocks.values is not None:
         values = system.functions["samples"](x[: 1 + system.n_q + system.n_v], p)

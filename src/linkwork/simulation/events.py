@@ -54,7 +54,7 @@ class Jump(NamedTuple):
 
 
 def jumps_at(system: System, p: Array, t: float, y: Array, which: Collection[int]) -> dict[int, Jump]:
-    """Of these events; see System."""
+    """Return the jumps of these events; see System."""
     n, found, first = system.n_v, dict[int, Jump](), 0
     numbers = system.functions["jumps"](np.append(t, y), p)
     for number, event in enumerate(system.equations.events):
@@ -71,7 +71,7 @@ def jumps_at(system: System, p: Array, t: float, y: Array, which: Collection[int
 
 
 def prescribed(events: Iterable[tuple[Watch, Jump]]) -> tuple[Array, Array]:
-    """Rows of velocities and their changes by events of one moment; kicks of the same velocity add up."""
+    """Collect rows of velocities and their changes by events of one moment; kicks of the same velocity add up."""
     rows, gaps, kicked = list[Array](), list[float](), dict[Expr, int]()
     for watch, jump in events:
         for row, kicks, G, gap in zip(watch.rows, watch.kicks, jump.G, jump.gaps.tolist(), strict=True):
@@ -149,7 +149,7 @@ class Course:
         self.stretches.append(Stretch(float(times[0]), y.copy(), self.motion.held.copy(), 0))
 
     def note_piece(self) -> None:
-        """All until now is noted."""
+        """Note all until now."""
         state = self.motion.state
         self.until = Until(state.t, state.y, state.at.row, len(self.happenings), len(self.held))
 
@@ -180,7 +180,7 @@ class Course:
             self.motion.hold(state.held)
 
     def meet(self) -> bool:
-        """Do what Python is asked about; whether the motion goes on."""
+        """Do what Python is asked about; return whether the motion goes on."""
         self.level, state, moment = Level.NOTHING, self.motion.state, self.asked
         t, y = self.happen(moment, True) or (state.t, state.y)
         if self.level:
@@ -224,7 +224,7 @@ class Course:
         self.held.append(held)
 
     def held_at(self, t: Array) -> Array:
-        """What events have changed until these times; those just there have not happened yet."""
+        """Return what events have changed until these times; those just there have not happened yet."""
         if not self.held_since:
             return np.full((len(t), len(self.held[0])), self.held[0])
         return np.array(self.held)[np.searchsorted(np.maximum.accumulate(self.held_since), t)]
@@ -276,11 +276,11 @@ class Course:
             self.stopped = Reason("events-accumulate", events=often, t=t, count=count, within=CLOSE)
 
     def end_nearness(self, t: float) -> float:
-        """Until when an event is near to one at t; where time begins, by what rounding leaves of the run."""
+        """Find until when an event is near to one at t; where time begins, by what rounding leaves of the run."""
         return t + CLOSE * abs(t) + NEGLIGIBLE * self.span
 
     def begin(self, t: float, y: Array) -> Array:
-        """y after what happens when the run begins."""
+        """Return y after what happens when the run begins."""
         events = self.motion.system.equations.events
         found = [(k, 1) for k, event in enumerate(events) if event.at_start and not self.is_resumed]
         changed = self.change(found, t, y, t, y) if found else None
@@ -299,7 +299,7 @@ class Course:
             check_answers(motion.mechanism.model, clocks)
 
     def pass_others(self, t: float, y: Array) -> Array:
-        """y after those events that are beyond zero by what has happened, and levels, one after the other."""
+        """Return y after those events that are beyond zero by what has happened, and levels, one after the other."""
         while self.stopped is None:
             system, n = self.motion.system, self.motion.n
             events = system.equations.events
@@ -317,7 +317,7 @@ class Course:
     def change(
         self, events: list[tuple[int, int]], t: float, y: Array, t_before: float, y_before: Array
     ) -> tuple[float, Array] | None:
-        """t and y after these events, given by number and by the side of zero on which they are now."""
+        """Return t and y after these events, given by number and by the side of zero on which they are now."""
         motion, system, before = self.motion, self.motion.system, (self.motion.system, self.motion.p.copy())
         watches = system.equations.events
         n_q, n = system.n_q, motion.n
@@ -392,16 +392,16 @@ class Course:
         return bool(0.5 * gained * self.span / DIFFERENCE > self.change_of(when, x, self.tolerances(x)) > 0.0)
 
     def rate(self, k: int, x: Array) -> float:
-        """Of the function of event k at x = (t, q, v, ...)."""
+        """Return the rate of the function of event k at x = (t, q, v, ...)."""
         motion = self.motion
         return jumps_at(motion.system, motion.p, float(x[0]), x[1 : 1 + motion.n], (k,))[k].rate
 
     def change_of(self, f: Callable[[Array], float], x: Array, steps: Array) -> float:
-        """What steps of t, q and v, each for itself, make of f, added up."""
+        """Add up what steps of t, q and v, each for itself, make of f."""
         return sum(abs(f(x + step) - f(x)) for step in np.diag(steps)[: 1 + self.motion.n])
 
     def tolerances(self, x: Array) -> Array:
-        """Of the state x = (t, q, v, ...) in the error of a step."""
+        """Return the tolerances of the state x = (t, q, v, ...) in the error of a step."""
         at, n = self.motion.state.at, 1 + self.motion.n
         tolerances = np.append(0.0, at.atol[: n - 1] + at.rtol * np.abs(x[1:n]))
         tolerances.resize(len(x))
@@ -417,7 +417,7 @@ class Course:
     def find_jumped(
         self, before: tuple[System, Array], happening: Collection[int], y: Array, v_before: Array
     ) -> list[tuple[int, int]]:
-        """Events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
+        """Find events of the model that are beyond zero now, at (t, q, v), since velocities or forces have jumped.
 
         One that only switches joints is no such event where they are as it sets them, before or now. Nothing jumps
         before the run begins.
@@ -438,7 +438,7 @@ class Course:
         ]
 
     def ask(self, callback: Callback, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Rows and changes of the velocities that a callback wishes to set."""
+        """Ask for rows and changes of the velocities that a callback wishes to set."""
         e = self.motion.system.equations
         if e.chart.body is not None:
             raise UsageError("a callback sets velocities in body coordinates alone", "callback-coordinates")
@@ -450,7 +450,7 @@ class Course:
         return np.eye(len(v))[places], np.array([*(given or {}).values()], dtype=float) - v[places]
 
     def events(self) -> Events:
-        """All that happened until the end of what is noted."""
+        """Return all that happened until the end of what is noted."""
         assert self.until is not None
         h, system = self.happenings[: self.until.happenings], self.motion.system
         if not h:
@@ -475,7 +475,7 @@ def has_switched(event: Watch, system: System, values: Array) -> bool:
 
 
 def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
-    """NumericalStop where a joint engages although it is open by more than rounding explains."""
+    """Raise NumericalStop where a joint engages although it is open by more than rounding explains."""
     wide = np.abs(place.Psi) > TYPED * place.row_scale
     for row, gap, is_wide in zip(place.equations.rows, place.Psi, wide, strict=True):
         if is_wide and held.get(closed(row.element)) == 1.0:
@@ -486,7 +486,7 @@ def check_gaps(place: Place, held: Mapping[Expr, float]) -> None:
 
 
 def impulse(place: Place, G: Array, gap: Array, events: Sequence[str]) -> Array:
-    """dv with M dv + Psi_q^T P + G^T R = 0 so that the constraints hold and G v changes by `gap`.
+    """Solve M dv + Psi_q^T P + G^T R = 0 for dv so that the constraints hold and G v changes by `gap`.
 
     Of all dv that do so it is the least in the metric of M [udwadia1996]. Rows, of any unit, are measured by their
     length in this metric: where a body is has no part in it.

@@ -24,7 +24,7 @@ USUAL = 1e4  # in the time of a run, c of the system c M - J at which pivots are
 
 
 def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple[NativeFunction, Preparable, int]:
-    """f of M y' = f(t, y), the method with its M, Jacobian and indices, and the number of unknowns behind q and v."""
+    """Make f of M y' = f(t, y), the method with its M, Jacobian and indices, and count the unknowns behind q and v."""
     form, f = how.formulation, system.functions
     of, pattern = ALGEBRAIC[form], mechanism.implicit_pattern(form)
     count = of.size(system.n_v, system.m)
@@ -47,13 +47,13 @@ def algebraic_method(mechanism: Mechanism, system: System, how: Choice) -> tuple
 
 
 def linearized_method(mechanism: Mechanism, system: System, dynamics: NativeFunction) -> Radau5:
-    """The method for (q, v, work), whose linear systems are those of the motions that the constraints admit."""
+    """Make the method for (q, v, work) whose linear systems are those of the motions that the constraints admit."""
     mass, sizes = np.eye(system.n_q + system.n_v + N_WORK), (system.n_q, system.n_v, system.m)
     return Radau5(linearization.of_system(system, dynamics), mass, blocks=mechanism.linearized_pattern(), sizes=sizes)
 
 
 def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_before: int, t_end: float) -> Radau5:
-    """The method with the elimination for its pattern, pivots by the values at x = (t, y) where it is first asked for.
+    """Plan the elimination for the pattern, pivots by the values at x = (t, y) where it is first asked for.
 
     Behind `n_before` unknowns stand multipliers; their equations have entries by them only for rows left out. No
     elimination is planned where the matrix is singular.
@@ -73,5 +73,5 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
 
 
 def turns_of(e: Equations) -> list[int]:
-    """Where in v the angular velocities of spatial bodies begin, whose orientation has four coordinates."""
+    """Find where in v the angular velocities of spatial bodies begin, whose orientation has four coordinates."""
     return [k for k in range(2, len(e.v) - 2) if len(e.q) > len(e.v) and e.turning[k] and not e.turning[k - 1]]

@@ -50,7 +50,7 @@ class State(Mapping[str, float]):
 
 
 def take_values(model: Model | Mechanism, given: Mapping[str, Value], is_controlled: bool = False) -> Mechanism:
-    """The mechanism with these values of parameters and inputs: numbers, functions of t and state, tables of time.
+    """Take these values of parameters and inputs: numbers, functions of t and state, tables of time.
 
     Refused where a function is given for what must not change with time, or an input is left without a value unless
     the motion is controlled.
@@ -85,14 +85,14 @@ def _is_number(value: object) -> bool:
 
 
 def check_given(model: Model, given: Collection[str]) -> None:
-    """UsageError where an input is left open, and is not among what is given."""
+    """Raise UsageError where an input is left open, and is not among what is given."""
     if name := next((x.name for x in model.inputs if x.is_open and x.name not in given), None):
         hint = f"give it one among the parameters, or with --set {name}=..., or run --input {name}=FILE"
         raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
 
 
 def read_table(name: str, table: object) -> Expr:
-    """The function of time through (times, values), straight in between."""
+    """Read the function of time through (times, values), straight in between."""
     try:
         times, values = (tuple(np.asarray(x, dtype=float).ravel().tolist()) for x in table)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
@@ -105,7 +105,7 @@ def read_table(name: str, table: object) -> Expr:
 
 
 def _check_constant(mechanism: Mechanism, names: Collection[str]) -> None:
-    """ModelError where one of these parameters stands in what must not change with time."""
+    """Raise ModelError where one of these parameters stands in what must not change with time."""
     e = mechanism.equations.chart.body or mechanism.equations
     for part, what in (
         ([*e.Psi, *e.slips.values()], "a constraint"),
@@ -121,7 +121,7 @@ def _check_constant(mechanism: Mechanism, names: Collection[str]) -> None:
 
 
 def find_inputs(system: System, inputs: Mapping[str, Input]) -> Callable[[float, Array], list[tuple[int, float]]]:
-    """What gives, of a time and (t, q, v), the numbers of the inputs among what is held, and their values."""
+    """Find what gives, of a time and (t, q, v), the numbers of the inputs among what is held, and their values."""
     e = system.equations
     names = [*e.q_names, *(c.speed for c in e.velocities)]
     places = {name: 1 + k for k, name in enumerate(names)}
@@ -144,7 +144,7 @@ def find_inputs(system: System, inputs: Mapping[str, Input]) -> Callable[[float,
 
 
 def give_inputs(native: NativeFunction, system: System, inputs: Mapping[str, Input]) -> NativeFunction:
-    """The same right-hand side, for which the inputs are found first."""
+    """Return the same right-hand side, for which the inputs are found first."""
     find, first = find_inputs(system, inputs), system.held.start
 
     def compute(x: Array, p: Array, y: Array, w: Array) -> None:

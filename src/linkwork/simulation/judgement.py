@@ -48,7 +48,7 @@ class Balance(NamedTuple):
 
 
 def find_balance(energies: Array) -> Balance:
-    """Of kinetic and potential energy and the work dissipated and supplied, in columns."""
+    """Find kinetic and potential energy and the work dissipated and supplied, in columns."""
     kinetic, potential, dissipated, supplied = forms = energies.T
     total = kinetic + potential + dissipated - supplied
     drift = total - total[:1]
@@ -60,13 +60,13 @@ def find_balance(energies: Array) -> Balance:
 
 
 def speeds(motion: Trajectory, length: float) -> Array:
-    """Of all velocities at all report times, in rad or in this length, in a second."""
+    """Measure all velocities at all report times, in rad or in this length, in a second."""
     is_length = [unit == SPEED for unit in motion.tables["v"].columns.units]
     return np.asarray(np.abs(motion.v) / np.where(is_length, length, 1.0))
 
 
 def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Balance) -> tuple[Data, bool]:
-    """By how much the energy balance is worse than the tolerances explain, if it is; and whether beyond LIMIT."""
+    """Find by how much the energy balance is worse than tolerances explain, if it is; and whether beyond LIMIT."""
     info, (drift, worst, _, turned_over, largest) = motion.info, balance
     if not math.isfinite(worst) and np.isinf(motion.tables["energy"].values).any():
         return {}, True
@@ -90,7 +90,7 @@ def find_imbalance(motion: Trajectory, length: float, rate: float, balance: Bala
 
 
 def find_lag(motion: Trajectory, length: float, balance: Balance) -> Data:
-    """How far a long motion is ahead or behind by its energy balance, if that is more than LATE tolerances.
+    """Find how far a long motion is ahead or behind by its energy balance, if that is more than LATE tolerances.
 
     With the balance off by dE, of E turned over, speeds are off by dE/(2 E), which adds up along the way. That is said
     of motions left to themselves: where energy is lost, errors are forgotten; where all is driven, there are none.
@@ -122,7 +122,7 @@ def is_closed(start: Place, rate: float, position: float, velocity: float) -> bo
 
 
 def find_gap(motion: Trajectory, start: Place, rate: float) -> tuple[Data, bool]:
-    """The largest gap of positions or velocities, if the tolerances do not explain it; and whether beyond LIMIT.
+    """Find the largest gap of positions or velocities, if tolerances do not explain it; and whether beyond LIMIT.
 
     |Psi| is measured by the scales of its rows, |Psi_dot| by these and by the largest velocity.
     """
@@ -146,7 +146,7 @@ def find_gap(motion: Trajectory, start: Place, rate: float) -> tuple[Data, bool]
 
 
 def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixed_steps: bool) -> Trajectory:
-    """A finished motion with what is to be said about its errors; doubtful if they are too large to use it.
+    """Judge a finished motion by its errors; it is doubtful if they are too large to use it.
 
     Its velocities were measured by this length and rate. The length of fixed steps is the user's, damping by the method
     included.
@@ -174,7 +174,7 @@ def judge(motion: Trajectory, start: Place, length: float, rate: float, has_fixe
 
 
 def refuse_doubtful(motion: Trajectory) -> Trajectory:
-    """The motion, evaluated; NumericalStop if it is not to be used."""
+    """Return the motion, evaluated; NumericalStop if it is not to be used."""
     try:
         info = motion.info
     except KeyboardInterrupt:  # the motion itself is there, and is evaluated when something of it is asked for

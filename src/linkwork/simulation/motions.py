@@ -85,7 +85,7 @@ class Plan:
         return float(self.times[-1])
 
     def track(self) -> Track | Team:
-        """Memory for one thread, in lanes where the problem lets it."""
+        """Make memory for one thread, in lanes where the problem lets it."""
         s, derivative = self.system, self.form.derivative
         n_p = s.first_of_parameters + s.functions["prepare"].outputs
         limits = n_p, self.times, self.control, self.stops, self.max_steps
@@ -111,14 +111,16 @@ class Begun:
     rate: Array  # by which errors of velocities are measured
 
     def chosen(self, rows: NDArray[np.bool_]) -> Begun:
-        """Some of these motions."""
+        """Choose some of these motions."""
         p, loop_p, exact, y = (x[rows] for x in (self.p, self.loop_p, self.exact, self.y))
         places = self.places.chosen(rows)
         return Begun(self.numbers[rows], places, p, loop_p, exact, y, self.scale[rows], self.rate[rows])
 
 
 def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Array]) -> tuple[Begun, list[str]]:
-    """Motions with these values of parameters, and these of coordinates by name; of each why it is not ready."""
+    """Begin motions with these values of parameters, and these of coordinates by name; say of each why it is
+    not ready.
+    """
     why = np.full(len(values), "", dtype="U16")
     plan.complete(values)
     places, numbers = stated_places(plan, values, q, v), np.arange(len(values))
@@ -156,7 +158,7 @@ def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Arr
 
 
 def values_of(e: Equations, outputs: Sequence[Expr], places: Places) -> Array:
-    """Expressions of parameters, t, q and v at all places."""
+    """Evaluate expressions of parameters, t, q and v at all places."""
     known = dict(zip(e.parameters, places.values.T, strict=True))
     known |= {TIME: 0.0, **dict(zip(e.q, places.q.T, strict=True)), **dict(zip(e.v, places.v.T, strict=True))}
     found = evaluate(outputs, known, numpy_arithmetic())
@@ -164,7 +166,7 @@ def values_of(e: Equations, outputs: Sequence[Expr], places: Places) -> Array:
 
 
 def stated_places(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Array]) -> Places:
-    """As the model states them, but for these coordinates and velocities."""
+    """Return places as the model states them, but for these coordinates and velocities."""
     s, e = plan.system, plan.equations
     x = evaluate_rows(s.functions["start"], values, values)
     own_q, own_v, stated = np.split(x, [s.n_q, s.n_q + s.n_v], axis=1)
@@ -177,7 +179,7 @@ def stated_places(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[
 
 
 def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
-    """Where motions start that are stated so, joints closed and velocities made to fit; and which do start there.
+    """Find where motions start that are stated so, joints closed and velocities made to fit; and which do start there.
 
     As in start.closing: in other coordinates than those of the bodies these fit the joints first, and where loops are
     closed as triangles, all joints do.
@@ -219,13 +221,13 @@ def find_starts(plan: Plan, given: Places) -> tuple[Places, NDArray[np.bool_]]:
 
 
 def beside(plan: Plan, e: Equations, name: str) -> System:
-    """The equations in other coordinates, which starts are found in, with what closes them; driven ones in W."""
+    """Return the equations in other coordinates, which starts are found in, with what closes them; driven ones in W."""
     shared = plan.mechanism.shared
     return shared.compiled(("starts", name, plan.is_driven), lambda _: plan.compile_beside(e.symbolic))
 
 
 def at(system: System, plan: Plan, places: Places, q: Array, v: Array) -> Places:
-    """States of a system that stands beside that of the plan, of the same parameters."""
+    """Return states of a system that stands beside that of the plan, of the same parameters."""
     order = {x: k for k, x in enumerate(plan.equations.parameters)}
     values = np.ascontiguousarray(places.values[:, [order[x] for x in system.equations.parameters]])
     p = system.p_of_rows(values)
@@ -233,7 +235,7 @@ def at(system: System, plan: Plan, places: Places, q: Array, v: Array) -> Places
 
 
 def close(system: System, how: Choice, given: Places, assembles: bool) -> tuple[Places, NDArray[np.bool_]]:
-    """The places with joints closed and velocities made to fit, and which of them are good.
+    """Return the places with joints closed and velocities made to fit, and which of them are good.
 
     What fits is left as it is, to the bit. Else Newton's iteration closes the joints from where they are stated, and
     then takes velocities from those that are stated, each by the least change in the metric of the system.
@@ -287,7 +289,7 @@ def has_other_velocities(given: Places, place: Places) -> NDArray[np.bool_]:
 
 
 def has_no_branch(places: Places) -> NDArray[np.bool_]:
-    """Where velocities at a singular position belong to no branch."""
+    """Find where velocities at a singular position belong to no branch."""
     found = np.zeros(len(places.q), dtype=bool)
     for k in np.flatnonzero(places.rank < places.m):
         try:
@@ -298,7 +300,7 @@ def has_no_branch(places: Places) -> NDArray[np.bool_]:
 
 
 def counts(smallest: Array, eps: Array, *accuracy: float) -> NDArray[np.int64]:
-    """Repetitions of the linear solution, of each motion."""
+    """Count repetitions of the linear solution, of each motion."""
     known: dict[tuple[float, float], int] = {}
     pairs = [*zip(smallest.tolist(), eps.tolist(), strict=True)]
     for pair in pairs:
@@ -308,7 +310,7 @@ def counts(smallest: Array, eps: Array, *accuracy: float) -> NDArray[np.int64]:
 
 
 def measure(s: System, how: Choice, about: Mapping[str, object], places: Places) -> tuple[Array, Array, Array]:
-    """p with the scales, rank and eps of each place, the same with the least eps, and eps; see `measure_at`."""
+    """Find p with the scales, rank and eps of each place, the same with the least eps, and eps; see `measure_at`."""
     rank = places.rank
     fragile = FRAGILE_LOOPS * places.smallest**2 if s.equations.chart.kind == "joint" else 0.0
     eps = np.where(places.depend_only_here, np.maximum(EPS_FRAGILE, fragile), EPS)
@@ -333,7 +335,7 @@ def measure(s: System, how: Choice, about: Mapping[str, object], places: Places)
 
 
 def extents(plan: Plan, places: Places, p: Array) -> tuple[Array, Array]:
-    """A length and a rate of each motion, see `Motion.find_extent`."""
+    """Find a length and a rate of each motion, see `Motion.find_extent`."""
     n_q, n, count = plan.system.n_q, plan.system.n_q + plan.system.n_v, len(p)
     x = np.column_stack([np.zeros(count), places.q, places.v, np.zeros((count, N_WORK))])
     a = np.abs(evaluate_rows(plan.form.dynamics, x, p)[:, n_q:n])
@@ -359,7 +361,7 @@ class Evaluated:
 
 
 def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows) -> Evaluated:
-    """The motions at some of their report times."""
+    """Evaluate the motions at some of their report times."""
     s = plan.system
     n, count, n_rows = s.n_q + s.n_v, len(begun.p), len(chosen)
     ny, width, n_out = n + N_WORK, 1 + n + s.n_v + s.m, s.functions["report"].outputs
@@ -377,7 +379,7 @@ def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows)
 
 
 def doubts(plan: Plan, begun: Begun, advanced: Advanced, at: Evaluated) -> list[str]:
-    """Of each motion what speaks against it, see `is_beyond_doubt`; a singular position that it may have passed."""
+    """Say of each motion what speaks against it, see `is_beyond_doubt`; a singular position that it may have passed."""
     s, places = plan.system, begun.places
     residual = np.maximum(advanced.residuals[:, 1], advanced.residuals[:, 2] / begun.rate)
     is_closed = residual <= AGREEMENT * np.minimum(places.length, 1.0)

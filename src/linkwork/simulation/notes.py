@@ -24,13 +24,13 @@ BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any st
 
 
 def note_machine() -> Iterator[Note]:
-    """Where there is no machine code."""
+    """Note where there is no machine code."""
     if why := machine.missing():
         yield Note("no-llvm", why=why)
 
 
 def note_atol(info: Run, q: Array, v: Array, tolerances: Array) -> Iterator[Note]:
-    """Where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
+    """Note where atol is no small part of the motion, so that it decides the accuracy in place of rtol.
 
     Of q and v a few rows with the extremes are enough.
     """
@@ -47,7 +47,7 @@ def note_atol(info: Run, q: Array, v: Array, tolerances: Array) -> Iterator[Note
 
 
 def note_methods(changes: Sequence[tuple[float, str]], system: System) -> Iterator[Note]:
-    """Which method took over when; in the coordinates of bodies a stiff direction turns with them."""
+    """Note which method took over when; in the coordinates of bodies a stiff direction turns with them."""
     if changes:
         turns = system.equations.chart.kind == "body" and system.m > 0
         shown, more = [*map(list, changes[:SHOWN])], len(changes[SHOWN:])
@@ -55,7 +55,7 @@ def note_methods(changes: Sequence[tuple[float, str]], system: System) -> Iterat
 
 
 def note_euler(system: System, v: Array, t_end: float) -> Iterator[Note]:
-    """Where Euler parameters follow a body through a turn, of whose rates errors of the orientation are a part.
+    """Note where Euler parameters follow a body through a turn, of whose rates errors of the orientation are a part.
 
     |2 pd| is the angular velocity; of v a few rows with the extremes are enough.
     """
@@ -68,7 +68,7 @@ def note_euler(system: System, v: Array, t_end: float) -> Iterator[Note]:
 
 
 def note_pivots(times: Sequence[float]) -> Iterator[Note]:
-    """Of the explicit form, at which times other pivots were chosen."""
+    """Note at which times other pivots of the explicit form were chosen."""
     if times:
         yield Note("repivoted", times=[*times])
 

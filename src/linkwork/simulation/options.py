@@ -104,7 +104,7 @@ class Start:
     resume: Trajectory | None = None
 
     def split(self, mechanism: Mechanism) -> tuple[dict[str, float], dict[str, float]]:
-        """The values by names of coordinates: positions, and velocities."""
+        """Split values by names of coordinates: positions, and velocities."""
         check_values("start", self.values or {})
         known = coordinates_of(mechanism) if self.values else {}
         q, v = dict[str, float](), dict[str, float]()
@@ -126,7 +126,9 @@ def _unit(mechanism: Mechanism, level: str, name: str) -> str:
 
 
 def coordinates_of(mechanism: Mechanism) -> dict[str, tuple[str, str]]:
-    """What start values can be given of, by the names of results: whether it is one of q or v, and its name there."""
+    """Return what start values can be given of, by the names of results: whether it is one of q or v, and its name
+    there.
+    """
     places, speeds, chart = dict[str, tuple[str, str]](), dict[str, tuple[str, str]](), mechanism.equations.chart
     for e in (mechanism.equations, chart.tree, chart.body):
         if e is not None:
@@ -178,7 +180,9 @@ class Choice:
                 raise UsageError(message, "bad-tolerance")
 
     def programs(self, implicit: str) -> tuple[Program, ...]:
-        """What a motion by this choice needs; `implicit` is the form that an implicit integrator solves, if any."""
+        """Name what a motion by this choice needs; `implicit` is the form that an implicit integrator
+        solves, if any.
+        """
         found = MOTION
         if self.formulation in FORMULATIONS:
             found = TERMS
@@ -215,7 +219,7 @@ def choose(
     integrator: str | Tableau | GeneralizedAlpha,
     t_end: float,
 ) -> Choice:
-    """The choice that these mean together, for a run of so long: one that leaves something open suits the rest."""
+    """Choose what these mean together, for a run of so long: one that leaves something open suits the rest."""
     by_alpha: GeneralizedAlpha | None = None
     tolerance = formulation.tolerance if isinstance(formulation, Ranked) else None
     gains = stabilization if isinstance(stabilization, Baumgarte) else Baumgarte()
@@ -249,7 +253,7 @@ def combine(
     spectral_radius: float | None,
     fixed_step: float | None,
 ) -> dict[str, Any]:
-    """Arguments of `simulate` from options that stand apart, as on a command line; refused where one has no effect."""
+    """Combine options that stand apart, as on a command line, to arguments of `simulate`; refuse one without effect."""
     found: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "integrator": integrator}
     if rank_tolerance is not None:
         found["formulation"] = Ranked(formulation or "augmented", rank_tolerance)

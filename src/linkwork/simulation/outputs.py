@@ -110,7 +110,9 @@ def widen(extremes: Pointer, x: Pointer, count: int) -> None:
 def find_rates(
     n_rows: int, ny: int, n_held: int, held: Pointer, p: Pointer, x: Pointer, qd: Pointer, w: Pointer
 ) -> None:
-    """In every row (t, q, v, a, lam) of x, with what events have changed until then, a and lam; and a row of qd."""
+    """Find in every row (t, q, v, a, lam) of x, with what events have changed until then, a and lam; and a
+    row of qd.
+    """
     about = header(p)
     n_q, n_v, m = about.n_q, about.n_v, about.m
     at = rates(w, ny, m)
@@ -128,7 +130,7 @@ def find_rates(
 def fill_dynamics(
     n_rows: int, ny: int, n_held: int, held: Pointer, p: Pointer, x: Pointer, qd: Pointer, w: Pointer
 ) -> None:
-    """Of one motion, see `find_rates`."""
+    """Fill the rows of one motion, see `find_rates`."""
     find_rates(n_rows, ny, n_held, held, p, x, qd, w)
 
 
@@ -143,7 +145,9 @@ def find_report(
     extremes: Pointer,
     w: Pointer,
 ) -> None:
-    """For every row (t, q, v, a, lam) of x the outputs and `measures`, and of its columns the least and the largest."""
+    """Find for every row (t, q, v, a, lam) of x the outputs and `measures`, and of its columns the least and
+    largest.
+    """
     about = header(p)
     n, m = about.n_q + about.n_v, about.m
     by = scales(p, about.n_q, about.n_v, m)
@@ -184,7 +188,7 @@ def fill_report(
     extremes: Pointer,
     w: Pointer,
 ) -> None:
-    """Of one motion, see `find_report`."""
+    """Fill the report of one motion, see `find_report`."""
     find_report(n_rows, n_held, x, held, p, outputs, measured, extremes, w)
 
 
@@ -203,7 +207,7 @@ def fill_motions(
     extremes: Pointer,
     w: Pointer,
 ) -> None:
-    """Of many motions without events, each with its p, what `find_rates` and `find_report` find."""
+    """Fill, of many motions without events, each with its p, what `find_rates` and `find_report` find."""
     about = header(parameters)
     width = 1 + about.n_q + 2 * about.n_v + about.m
     for k in range(count):
@@ -226,7 +230,7 @@ class Report(NamedTuple):
 
 
 def report(system: System, p: Array, x: Array, held: Array | None = None) -> Report:
-    """At states (t, q, v, a, lam); `held` is what events have changed until then, without it what p has."""
+    """Report at states (t, q, v, a, lam); `held` is what events have changed until then, without it what p has."""
     f, (n_rows, width) = system.functions, x.shape
     held = np.empty((n_rows, 0)) if held is None else held
     n, inner = f["report"].outputs, max(f["report"].work, f["close"].work)
@@ -237,13 +241,13 @@ def report(system: System, p: Array, x: Array, held: Array | None = None) -> Rep
 
 
 def split_columns(system: System, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Of columns t, q, v, a, lam all but the first."""
+    """Split columns t, q, v, a, lam and return all but the first."""
     v, a, lam = 1 + system.n_q, 1 + system.n_q + system.n_v, 1 + system.n_q + 2 * system.n_v
     return x[:, 1:v], x[:, v:a], x[:, a:lam], x[:, lam:]
 
 
 def body_states(system: System, p: Array, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
-    """q and v of the bodies at states of the equations."""
+    """Return q and v of the bodies at states of the equations."""
     e = system.equations
     if e.chart.body is None:
         return q, v
@@ -264,7 +268,9 @@ def trajectory(
     place: Place,
     events: Events = NO_EVENTS,
 ) -> Trajectory:
-    """The result of a run from `place`, of (t, q, v, a, lam) and the work dissipated and supplied, in two columns."""
+    """Make the result of a run from `place`, of (t, q, v, a, lam) and the work dissipated and supplied, in
+    two columns.
+    """
     e = system.equations
     for table in (x, found.outputs):
         table.setflags(write=False)
@@ -298,7 +304,7 @@ def trajectory(
 
 
 def count_turns(t: Array, values: Array, turning: list[int]) -> Array:
-    """The same with whole turns added to these columns: from row to row each changes as its rate, the next, has it.
+    """Add whole turns to these columns: from row to row each changes as its rate, the next column, has it.
 
     Of one motion or, with an axis before that of rows, of many.
     """
@@ -312,7 +318,7 @@ def count_turns(t: Array, values: Array, turning: list[int]) -> Array:
 
 
 def find_contradiction(system: System, found: Report, place: Place) -> tuple[float, int]:
-    """The largest |Psi_q a - gamma| by the largest acceleration on the motion, all on their scales, and its row.
+    """Find the largest |Psi_q a - gamma| by the largest acceleration on the motion, all on their scales, and its row.
 
     Rounding of what constraints hold against forces, Psi_q M^-1 Psi_q^T lam, is none: it is all that moves a structure.
     """
@@ -331,7 +337,7 @@ def _note_accelerations(contradiction: float, t: float) -> Iterator[Note]:
 
 
 def _note_folds(model: Model, t: Array, q: Table) -> Iterator[Note]:
-    """Where the shafts of a constant-velocity joint fold through 180 degrees, between two report times."""
+    """Note where the shafts of a constant-velocity joint fold through 180 degrees, between two report times."""
     for joint in model.joints:
         if isinstance(joint, ConstantVelocity):
             values: dict[Expr, Any] = {symbol(name): x for name, x in model.parameters.items()}
@@ -348,7 +354,7 @@ def _note_folds(model: Model, t: Array, q: Table) -> Iterator[Note]:
 
 
 def euler_gap(q: Array, bodies: int) -> Array:
-    """The largest ||e| - 1| of the bodies in space, which no row of Psi measures, at every time."""
+    """Find the largest ||e| - 1| of the bodies in space, which no row of Psi measures, at every time."""
     if not q.size:
         return np.zeros(q.shape[:-1])
     e = q[..., : 7 * bodies].reshape(*q.shape[:-1], bodies, 7)[..., 3:]
@@ -356,7 +362,7 @@ def euler_gap(q: Array, bodies: int) -> Array:
 
 
 def bytes_needed(equations: Equations, n_times: int) -> int:
-    """The memory that results at so many report times take while they are made."""
+    """Count the memory that results at so many report times take while they are made."""
     e = equations
     state, m = len(e.q) + len(e.v) + N_WORK, len(e.Psi)
     outputs = sum(len(e.columns[kind].labels) for kind in e.outputs)
@@ -366,7 +372,7 @@ def bytes_needed(equations: Equations, n_times: int) -> int:
 
 
 def check_memory(times: Array, equations: Equations) -> None:
-    """UsageError if the results at these report times would not fit into memory."""
+    """Raise UsageError if the results at these report times would not fit into memory."""
     gigabytes = bytes_needed(equations, len(times)) / 10**9
     if gigabytes > MOST_GIGABYTES:
         raise UsageError(

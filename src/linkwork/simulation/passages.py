@@ -35,7 +35,7 @@ NARROWINGS = 8  # times, each to a quarter
 def find_singular(
     system: System, p: Array, start: Place, t: Array, q: Array, qd: Array, log_det: Array
 ) -> list[Passed]:
-    """The singular positions on the motion with these rows, as far as the rows are close enough to show them."""
+    """Find the singular positions on the motion with these rows, if the rows are close enough to show them."""
     if system.m == 0 or len(t) < 2:
         return []
     lowest, highest = float(log_det.min()), float(log_det.max())
@@ -94,7 +94,7 @@ def find_singular(
 
 
 def note_near(start: Place, t: Array, q: Array, log_det: Array, passed: Sequence[Passed]) -> Iterator[Note]:
-    """Where rows come near a singular position without passing one."""
+    """Note where rows come near a singular position without passing one."""
 
     def least(k: int) -> float:
         return float(replace(start, t=float(t[k]), q=q[k]).rank.values[start.rank.rank - 1])
@@ -109,7 +109,7 @@ def note_near(start: Place, t: Array, q: Array, log_det: Array, passed: Sequence
 
 
 def _between_rows(t: Array, q: Array, qd: Array, times: Array) -> Array:
-    """Positions by the cubic polynomials through neighbouring rows and their rates."""
+    """Interpolate positions by the cubic polynomials through neighbouring rows and their rates."""
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = (times - t[k])[:, None] / h

@@ -39,7 +39,9 @@ class Path(NamedTuple):
     u: float  # where it is
 
     def at(self, z: float, n_lam: int) -> Array:
-        """t, q, v, a, lam so many steps behind the position; in it of a lam that grows the part that does not."""
+        """Return t, q, v, a, lam so many steps behind the position; in it of a lam that grows the part that
+        does not.
+        """
         U = self.U - self.u
         C = np.linalg.inv(np.vander(U, increasing=True))
         n = self.rows.shape[1] - n_lam
@@ -52,7 +54,7 @@ class Path(NamedTuple):
 def pass_smoothly(
     course: Course, passed: Sequence[Passed], at: Evaluated, is_driven: bool
 ) -> tuple[list[Passed], list[float]]:
-    """The positions passed, with better times; rows (t, q, v, a, lam) that lie in one are written anew.
+    """Return the positions passed, with better times; rows (t, q, v, a, lam) that lie in one are written anew.
 
     Only a and lam are, unless drivers prescribe the motion. Returned are also the times of those that could not be,
     since something happens or switches too near to the position.
@@ -81,7 +83,7 @@ def pass_smoothly(
 
 
 def known_state(stretch: Stretch, at: Evaluated, until: float) -> tuple[float, Array, Array]:
-    """Time, (q, v, work) and held values of the last row of a stretch that is before this time, or of its start."""
+    """Return time, (q, v, work) and held values of the last row of a stretch before this time, or of its start."""
     k = int(np.searchsorted(at.t, until)) - 1
     if k >= 0 and at.t[k] > stretch.t:
         return float(at.t[k]), at.rows[k], at.held[k]
@@ -89,7 +91,7 @@ def known_state(stretch: Stretch, at: Evaluated, until: float) -> tuple[float, A
 
 
 def run_beside(course: Course, k: int, at: Evaluated, t: float, step: float, U: Array, n_lost: int) -> Path | None:
-    """The path through a position about t, if it is smooth from U[0] to U[-1] steps beside it, within stretch k.
+    """Find the path through a position about t, if it is smooth from U[0] to U[-1] steps beside it, within stretch k.
 
     It is if nothing happens or switches there, and if the motion is between these times what their polynomial says.
     """
@@ -118,7 +120,7 @@ def run_beside(course: Course, k: int, at: Evaluated, t: float, step: float, U: 
 
 
 def run_on(motion: Motion, part: Part, t: float, y: Array, held: Array, times: Array) -> State | None:
-    """The motion from a state of a part through these times, if no one must be asked on the way."""
+    """Run from a state of a part through these times, if no one must be asked on the way."""
     aside = replace(motion, form=part.form, measured=part.measured._replace(p=part.measured.p.copy()))
     aside.settings, aside.t_end = motion.settings, motion.t_end
     aside.hold(held)
@@ -133,7 +135,7 @@ def run_on(motion: Motion, part: Part, t: float, y: Array, held: Array, times: A
 
 
 def find_zero(c: Array) -> float:
-    """Of the polynomial with these coefficients, the zero next to 0."""
+    """Find the zero next to 0 of the polynomial with these coefficients."""
     zeros = np.polynomial.polynomial.polyroots(c)
     real = zeros[np.abs(zeros.imag) < TYPED].real
     nearest = min(real.tolist(), key=abs, default=0.0)

@@ -183,7 +183,9 @@ class Motion:
         return clocks_of(self.system, self.controllers)
 
     def stops(self) -> list[float]:
-        """Times before the end at which something switches or is sampled; of those nearly at once one, the first."""
+        """Return times before the end at which something switches or is sampled; of those nearly at once one, the
+        first.
+        """
         found = self.system.equations.switching_times(self.t_end)
         periods = self.clocks.periods
         if not periods:
@@ -197,7 +199,9 @@ class Motion:
         return [float(t) for t in times[apart]]
 
     def problem(self) -> Problem:
-        """What the time loop needs to know; motions of one structure and choice share it as long as it is explicit."""
+        """Say what the time loop needs to know; motions of one structure and choice share it as long as it
+        is explicit.
+        """
         how = self.form.how
         if how.integrator in IMPLICIT or self.system.pivots or self.mechanism.model.functions or self.controllers:
             self.form = plan(self.mechanism, self.form, self.measured, self.t_end)
@@ -209,7 +213,8 @@ class Motion:
         return problem_of(self.form, self.controllers)
 
     def loop_p(self, t: float, y: Array) -> Array:
-        """p of the time loop: with so many repetitions that eps leaves UNSEEN of a tolerance in the accelerations.
+        """Return p of the time loop: with so many repetitions that eps leaves UNSEEN of a tolerance in the
+        accelerations.
 
         All it leaves is across the constraints, onto which a step is projected.
         """
@@ -221,7 +226,7 @@ class Motion:
         return p
 
     def place_at(self, t: float, y: Array) -> Place:
-        """A state on the way, with what events have changed."""
+        """Return a state on the way, with what events have changed."""
         f, n_q = self.system.functions, self.system.n_q
         code = {name: partial(f[name], p=self.p) for name in ("constraints", "linear", "retract")}
         return Place(self.system.equations, y[:n_q], y[n_q : self.n], t, code)
@@ -251,14 +256,14 @@ class Motion:
         self.form = changed(self.form, system=self.system.with_values(e.with_values(values)))
 
     def measure_anew(self, t: float, y: Array) -> None:
-        """Scales, rank and eps at (q, v), where other joints or rows hold."""
+        """Measure scales, rank and eps at (q, v), where other joints or rows hold."""
         self.know_held()
         if self.system.pivots:  # other joints hold, and have other pivots
             self.choose_pivots(t, y)
         self.measured = measure_at(self.form, self.system.place(y[: self.system.n_q], y[self.system.n_q : self.n], t))
 
     def choose_pivots(self, t: float, y: Array) -> None:
-        """Pivots of the explicit form that are large at (q, v)."""
+        """Choose pivots of the explicit form that are large at (q, v)."""
         self.know_held()
         n_q, e, how = self.system.n_q, self.system.equations, self.form.how
         place = self.system.place(y[:n_q], y[n_q : self.n], t)
@@ -290,7 +295,7 @@ class Motion:
             self.state.stop_at(self.stops())
 
     def error_scale(self) -> Array:
-        """By what q and v are measured in the error of a step: lengths and angles, and these times a rate."""
+        """Return what q and v are measured by in the error of a step: lengths and angles, and these times a rate."""
         length, rate = self.extent = self.find_extent()
         e, n_q = self.system.equations, self.system.n_q
         scale = np.where(e.lengths[: self.n], length, 1.0)
@@ -299,7 +304,7 @@ class Motion:
         return scale
 
     def find_extent(self) -> tuple[float, float]:
-        """A length and a rate of the motion where it was measured.
+        """Find a length and a rate of the motion where it was measured.
 
         The length is the longest arm at which a turn moves a joint, and one without an arm: how far bodies are from the
         origin at the start says nothing about how far they go. The rate is one by the time in which velocities, or
@@ -316,16 +321,16 @@ class Motion:
         return length, min(pace if pace * t_end > TYPED else 1.0 / t_end, MOST_TIMES / t_end)
 
     def unknowns(self, t: float, y: Array) -> Array:
-        """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
+        """Return (q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
         return unknowns(self.form, self.p, t, y[: self.n + N_WORK])
 
     def part(self, first: int) -> Part:
-        """What rows are evaluated with from this one on."""
+        """Return what rows are evaluated with from this one on."""
         return Part(first, self.form, self.measured._replace(p=self.p.copy()))
 
 
 def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:
-    """What the time loop needs to know of a form."""
+    """Say what the time loop needs to know of a form."""
     s, how, n, ny = form.system, form.how, form.system.n_q + form.system.n_v, form.derivative.outputs
     is_projected = how.stabilization == "projection" and s.equations.is_constrained
     by = (project_varied if how.varied else project) if is_projected else measure
@@ -344,7 +349,7 @@ def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:
 
 
 def implicit_of(mechanism: Mechanism, how: Choice, metric: Metric) -> str:
-    """The form that the integrator solves beside the right-hand side, see equations/implicit.py, or nothing."""
+    """Choose the form that the integrator solves beside the right-hand side, see equations/implicit.py, or nothing."""
     if metric != "mass":  # K of `linearized` is not that of a singular M
         return how.formulation if how.is_algebraic else ""
     e, damped = mechanism.equations, how.stabilization == "baumgarte"  # which may be stiff too
@@ -362,7 +367,7 @@ def compile_form(
     rows: tuple[int, ...] | None = None,
     least: float = 0.0,
 ) -> System:
-    """The programs of a choice; those of the explicit form with pivots that are large at a place."""
+    """Compile the programs of a choice; those of the explicit form with pivots that are large at a place."""
     programs, baumgarte = how.programs(implicit_of(mechanism, how, metric)), how.stabilization == "baumgarte"
     if how.formulation != EXPLICIT:
         return mechanism.system(programs, metric, baumgarte)
@@ -371,7 +376,9 @@ def compile_form(
 
 
 def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = False) -> Form:
-    """Right-hand sides and method of a choice; an implicit one that `detects` asks for another where that would do."""
+    """Make right-hand sides and method of a choice; an implicit one that `detects` asks for another where that would
+    do.
+    """
     derivative, dynamics = _right_sides(system, how.formulation)
     header: dict[str, float] = {}
     if how.varied:
@@ -395,7 +402,7 @@ def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = F
 
 
 def plan(mechanism: Mechanism, form: Form, measured: Measured, t_end: float) -> Form:
-    """The form with a plan for the linear systems of an implicit method, made where it was measured."""
+    """Plan the linear systems of an implicit method for the form, made where it was measured."""
     if form.method.name != RADAU5:
         return form
     from linkwork.integrators.methods.radau5 import Radau5
@@ -411,14 +418,16 @@ def plan(mechanism: Mechanism, form: Form, measured: Measured, t_end: float) -> 
 
 
 def actions_of(system: System) -> Actions:
-    """The events of a system, and behind them the pivots of the explicit form; each asks until told otherwise."""
+    """Return the events of a system, and behind them the pivots of the explicit form; each asks until told
+    otherwise.
+    """
     directions = [*(event.direction for event in system.equations.events), *[0] * len(system.pivots)]
     asks = [True] * len(directions)
     return Actions(directions, asks, system.functions.get("jumps"), *system.jump_targets, system.held)
 
 
 def metric_for(place: Place, how: Choice) -> Metric:
-    """In which corrections onto the constraints are least.
+    """Choose the metric in which corrections onto the constraints are least.
 
     What algebraic forms are off is of the kind M^-1 Psi_q^T, which no other metric removes without a trace.
     """
@@ -428,12 +437,12 @@ def metric_for(place: Place, how: Choice) -> Metric:
 
 
 def more_repetitions(system: System) -> int:
-    """Those that remove another metric than M, or what was added to a singular one."""
+    """Count the repetitions that remove another metric than M, or what was added to a singular one."""
     return 0 if system.regular else 2
 
 
 def measure_at(form: Form, place: Place) -> Measured:
-    """Parameters of a motion at the scales of this place."""
+    """Set parameters of a motion at the scales of this place."""
     system, how = form.system, form.how
     eps, by_mass, header = choose_eps(place), False, dict(form.header)
     if how.formulation in FORMULATIONS:
@@ -449,7 +458,7 @@ def measure_at(form: Form, place: Place) -> Measured:
 
 
 def unknowns(form: Form, p: Array, t: float, y: Array) -> Array:
-    """(q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
+    """Return (q, v, work), with algebraic unknowns behind where the form has them; mu of ggl is zero."""
     if not form.how.is_algebraic:
         return y
     s, of = form.system, ALGEBRAIC[form.how.formulation]
@@ -459,7 +468,7 @@ def unknowns(form: Form, p: Array, t: float, y: Array) -> Array:
 
 
 def _rank_tolerance(place: Place, by_mass: bool) -> float:
-    """What formulations on full matrices take for zero during a motion, relative to the largest value.
+    """Return what formulations on full matrices take for zero during a motion, relative to the largest value.
 
     Near a singular position the small differences of a step's inner states from the constraints would be divided by
     the smallest singular value, and lead onto another branch. So they leave it out well before rounding does, as eps
@@ -474,7 +483,7 @@ def _rank_tolerance(place: Place, by_mass: bool) -> float:
 
 
 def _right_sides(system: System, formulation: str) -> tuple[NativeFunction, NativeFunction]:
-    """The derivative for the time loop, and the dynamics for the report, which returns lam too."""
+    """Return the derivative for the time loop, and the dynamics for the report, which returns lam too."""
     f, ny = system.functions, system.n_q + system.n_v + N_WORK
     if formulation not in FORMULATIONS:
         return f["derivative"], f["dynamics"]

@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 def describe(motion: Motion, settings: Simulation, about_start: Iterable[Note]) -> Run:
-    """What is known of a run before its motion is integrated."""
+    """Describe what is known of a run before its motion is integrated."""
     mechanism, place = motion.mechanism, motion.start.place
     return Run(
         model=mechanism.model.name,
@@ -76,7 +76,7 @@ def is_beyond_doubt(course: Course) -> bool:
 
 
 def result(course: Course, info: Run, status: str, reason: Reason) -> Trajectory:
-    """The trajectory of a motion."""
+    """Make the trajectory of a motion."""
     motion, state, until, parts = course.motion, course.motion.state, course.until, course.parts
     at = evaluate_motion(course)
     t, rows, held, spans, x, _, found, taken = at

@@ -23,7 +23,7 @@ SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s",
 
 
 def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
-    """UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
+    """Raise UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
     if not isinstance(first, Trajectory):
         raise UsageError(f"resume = {first!r} is not a motion; Trajectory.load reads one", "bad-value")
     e = start.equations
@@ -42,14 +42,14 @@ def check_resumable(first: Trajectory, parameters: dict[str, float], start: Plac
 
 
 def last_state(first: Trajectory, state: Sequence[str]) -> Array:
-    """(q, v, work dissipated, work supplied) at the end; `state` is what results call q and v."""
+    """Return (q, v, work dissipated, work supplied) at the end; `state` is what results call q and v."""
     work = [first.energy[form][-1] for form in ("dissipated", "supplied")]
     q, v = (first.tables[kind].values[-1] for kind in state[:2])
     return np.concatenate([q, v, work])
 
 
 def resume_at(motion: Motion, first: Trajectory) -> Array:
-    """(q, v, work) where a motion has ended, with what events have changed until then."""
+    """Return (q, v, work) where a motion has ended, with what events have changed until then."""
     e, y = motion.system.equations, last_state(first, motion.system.equations.chart.state)
     if first.info.held and motion.hold(np.array([first.info.held[str(x.value)] for x in e.held])):
         motion.measure_anew(float(first.t[-1]), y)
@@ -58,7 +58,7 @@ def resume_at(motion: Motion, first: Trajectory) -> Array:
 
 
 def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
-    """One motion of two, the second from where the first ends; that state only if it is at a report time."""
+    """Join two motions, the second from where the first ends; that state only if it is at a report time."""
     before, after = first.t < second.t[0], np.ones(len(second.t), dtype=bool)
     after[0] = second.t[0] in times or len(second.t) == 1
 
@@ -78,7 +78,7 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
     )
 
     def in_turns(kind: str) -> Table:
-        """Angles go on with the turns they had; what an older motion did not measure has no value there."""
+        """Continue angles with the turns they had; what an older motion did not measure has no value there."""
         then, (columns, values) = first.tables[kind], second.tables[kind]
         if then.columns != columns:
             return Table(columns, both(np.full((len(first.t), len(columns.labels)), math.nan), values))
@@ -101,7 +101,7 @@ def join(first: Trajectory, second: Trajectory, times: Array) -> Trajectory:
 
 
 def _join_notes(first: Sequence[Note], second: Sequence[Note], t: float) -> tuple[Note, ...]:
-    """The notes of both; what both say once about their whole length is one note."""
+    """Join the notes of both; what both say once about their whole length is one note."""
     later = {note.code: note.data for note in second if note.code in ONCE}
     joined = []
     for note in first:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def evaluate_rates(part: Part, t: Array, rows: Array, held: Array) -> tuple[Array, Array]:
-    """(t, q, v, a, lam) and qd at these states; `held` is what events have changed until then."""
+    """Evaluate (t, q, v, a, lam) and qd at these states; `held` is what events have changed until then."""
     s, (n_rows, ny), p = part.form.system, rows.shape, part.measured.p.copy()
     x, qd = np.empty((n_rows, 1 + s.n_q + 2 * s.n_v + s.m)), np.empty((n_rows, s.n_q))
     scratch = np.empty(size_of(rates, ny, s.m) + part.form.dynamics.work)
@@ -33,7 +33,7 @@ def evaluate_rates(part: Part, t: Array, rows: Array, held: Array) -> tuple[Arra
 
 
 def report_rows(parts: Sequence[Part], spans: Sequence[slice], x: Array, held: Array) -> Report:
-    """What is reported at rows (t, q, v, a, lam), of each part of a course by what held then."""
+    """Report rows (t, q, v, a, lam), those of each part of a course by what held then."""
     found = [report(part.form.system, part.measured.exact, x[k], held[k]) for part, k in zip(parts, spans, strict=True)]
     return found[0] if len(found) == 1 else Report(*map(np.concatenate, zip(*found, strict=True)))
 
@@ -52,7 +52,9 @@ class Evaluated(NamedTuple):
 
 
 def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
-    """The motion as far as it is noted, of a run stopped between report times with its last state; or so many rows."""
+    """Evaluate the motion as far as it is noted, of a run stopped between report times with its last state; or these
+    rows.
+    """
     motion, state, until = course.motion, course.motion.state, course.until
     assert until is not None
     t, rows, ends = state.times[: until.rows], state.rows[: until.rows], [part.first for part in course.parts[1:]]
@@ -75,7 +77,9 @@ def evaluate_motion(course: Course, most: int | None = None) -> Evaluated:
 
 
 def known_states(course: Course, at: Evaluated, parts: Sequence[int]) -> tuple[Array, Array, Array, Array]:
-    """Times, positions, their rates and log det of what is known of these parts: rows, and starts of stretches."""
+    """Return times, positions, their rates and log det of what is known of these parts: rows, and starts of
+    stretches.
+    """
     rows = slice(at.spans[parts[0]].start, at.spans[parts[-1]].stop)
     n_q, part = course.motion.system.n_q, course.parts[parts[-1]]
     known = at.t[rows], at.x[rows, 1 : 1 + n_q], at.qd[rows], at.found.log_det[rows]

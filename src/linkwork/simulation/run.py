@@ -48,12 +48,12 @@ def run(course: Course, tell: Callable[[float], None]) -> End:
 
 
 def meet(course: Course, _: End) -> bool:
-    """An event about which the time loop asks."""
+    """Meet an event about which the time loop asks."""
     return course.meet()
 
 
 def pass_switch(course: Course, _: End) -> bool:
-    """A law has switched, which makes no difference to the motion itself."""
+    """Pass a law that has switched, which makes no difference to the motion itself."""
     course.pass_switch()
     return True
 

@@ -70,7 +70,7 @@ def simulate(
     controllers: Sequence[Controller] = (),
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """The motion of a mechanism from its start values to t_end.
+    """Simulate a mechanism from its start values to t_end.
 
     Arguments that are None are taken from the model. Times are seconds, or texts with units: "20 ms".
 
@@ -110,7 +110,7 @@ def follow(
     progress: Callable[[float, float], None] | None,
     since: tuple[float, float],
 ) -> Trajectory:
-    """The motion by this choice, with its derivatives where `how` asks for them."""
+    """Follow the motion by this choice, with its derivatives where `how` asks for them."""
     began, compiling = since
     fixed_step = None if how.by_alpha is None else how.by_alpha.fixed
     control = _limit_steps(settings, by.longest, fixed_step)
@@ -173,13 +173,15 @@ def _take(
     coordinates: str | Coordinates | None,
     is_controlled: bool,
 ) -> Mechanism:
-    """The mechanism in these coordinates with these values of parameters and inputs."""
+    """Return the mechanism in these coordinates with these values of parameters and inputs."""
     check_values("parameters", parameters)
     return take_values(prepare(model, coordinates), parameters, is_controlled)
 
 
 def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
-    """The state from which the motion begins: on the constraints, or as it is given if it is not to be corrected."""
+    """Find the state from which the motion begins: on the constraints, or as it is given if it is not to be
+    corrected.
+    """
     place = motion.start.place
     if weights != "none":
         return project_start(motion.system, motion.p, place)
@@ -192,14 +194,14 @@ def begin_state(motion: Motion, weights: Weights, stabilization: str) -> Array:
 def _settle(
     mechanism: Mechanism, t_end: float | str | None, step: float | str | None, rtol: float | None, atol: float | None
 ) -> Simulation:
-    """Times and tolerances: what is given, else those of the model."""
+    """Settle times and tolerances: what is given, else those of the model."""
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
     check_span(mechanism.model, settings)
     return settings
 
 
 def _limit_steps(settings: Simulation, most: float, fixed_step: float | None) -> Settings:
-    """How to integrate, with steps as long as they may be."""
+    """Choose how to integrate, with steps as long as they may be."""
     least = 0.0
     if fixed_step is not None:
         least, most = (1.0 - TYPED) * fixed_step, fixed_step  # one that is shorter is not tried

@@ -83,11 +83,13 @@ class Stepper:
         self._stops = bool(self._all_stops) or e.times_change
 
     def start(self) -> Array:
-        """A state from which the model starts, of its own."""
+        """Return a state from which the model starts, a new array each time."""
         return self._first.copy()
 
     def step(self, state: Array, u: ArrayLike | float = (), dt: float = 1e-3) -> Array:
-        """The state after a time dt in which the inputs have the values u; it is the array that was given, changed."""
+        """Advance the state by a time dt in which the inputs have the values u; return the array that was given,
+        changed.
+        """
         if not isinstance(state, np.ndarray):
             raise UsageError(f"{state!r:.60} is not a state; stepper.start() gives one", "bad-value")
         loop, at, t = self._loop, self._loop.at, float(state[0])
@@ -119,7 +121,9 @@ class Stepper:
         return state
 
     def outputs(self, state: Array, u: ArrayLike | float | None = None) -> Array:
-        """The outputs of the model at a state, with the inputs of the last step or with u; the same array each time."""
+        """Return the outputs of the model at a state, with the inputs of the last step or with u; the same array each
+        time.
+        """
         if self._signals is not None:
             self._held_p[:] = state[self._held]
             if u is not None:
@@ -145,7 +149,7 @@ class Stepper:
 
 
 def _check(mechanism: Mechanism, is_algebraic: bool) -> None:
-    """UsageError for what is not advanced step by step."""
+    """Raise UsageError for what is not advanced step by step."""
     e, model = mechanism.equations, mechanism.model
     if is_algebraic:
         message = "a form with multipliers among its unknowns does not begin anew at every step"

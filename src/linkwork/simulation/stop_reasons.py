@@ -30,7 +30,7 @@ NEARLY_SINGULAR = 1e-3  # least singular value of Psi_q M^-1/2, rows of length o
 
 
 def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> Reason:
-    """Why a motion, whose last piece ended so, could not go on."""
+    """Say why a motion, whose last piece ended so, could not go on."""
     last = motion.state
     if fixed_step is not None and end == End.STEP_TOO_SMALL:
         return Reason("fixed-step", step=fixed_step, t=last.t)
@@ -79,7 +79,7 @@ def explain_stop(motion: Motion, end: End, fixed_step: float | None = None) -> R
 
 
 def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
-    """Of the forces of the model, the one that has no finite value here or nearby, else the one that changes most.
+    """Find the force of the model that has no finite value here or nearby, else the one that changes most.
 
     Near is a small part of the run, or of the velocities, those of a mechanism at rest by its scales and the run. A
     change that is a small part of the force itself is no evidence, and none is named.
@@ -116,7 +116,7 @@ def _find_force(mechanism: Mechanism, at: Place) -> dict[str, Any] | None:
 
 
 def _find_operation(place: Place) -> dict[str, Any]:
-    """The first operation of Q that makes something infinite or undefined of numbers, and these."""
+    """Find the first operation of Q that makes something infinite or undefined of numbers, and these."""
     nodes = ordered(place.equations.Q, place.values)
     known = {**place.values, **dict(zip(nodes, evaluate(nodes, place.values), strict=True))}
     for node in nodes:

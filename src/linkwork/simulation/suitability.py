@@ -15,7 +15,7 @@ MOST_FULL = 400  # velocities: 3 ms for one evaluation on full matrices, and a q
 
 
 def check_size(n: int, formulation: str) -> None:
-    """UsageError where the formulation would work on full matrices of too many of n velocities."""
+    """Raise UsageError where the formulation would work on full matrices of too many of n velocities."""
     if formulation in FORMULATIONS and n > MOST_FULL:
         raise UsageError(
             f"the formulation '{formulation}' works on full matrices, whose cost grows with the cube of the {n} "
@@ -26,14 +26,14 @@ def check_size(n: int, formulation: str) -> None:
 
 
 def check_states(e: Equations, integrator: str) -> None:
-    """UsageError where states of first order are to be integrated by a method for equations of second order."""
+    """Raise UsageError where states of first order are to be integrated by a method for equations of second order."""
     if e.n_states and integrator == ALPHA:
         message = f"{ALPHA} integrates equations of second order, and state '{e.q_names[-1]}' is of first order"
         raise UsageError(f"{message}; choose {option('integrator', 'auto', RADAU5)}", "no-states")
 
 
 def check_massless(place: Place, formulation: str) -> None:
-    """ModelError where the formulation cannot do with a singular M."""
+    """Raise ModelError where the formulation cannot do with a singular M."""
     if place.equations.chart.kind != "stated" and not np.any(place.M):
         hint = "give masses, or move it by its drivers: linkwork kinematics"
         raise ModelError("no body has mass", "zero-mass", rule="forces move masses", suggestion=hint)

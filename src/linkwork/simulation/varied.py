@@ -46,12 +46,12 @@ Array = NDArray[np.float64]
 
 
 def name_of(p: Expr) -> str:
-    """The name of a parameter, or the place of a number in the model."""
+    """Return the name of a parameter, or the place of a number in the model."""
     return str(p.value).rstrip("'")
 
 
 def choose_parameters(mechanism: Mechanism, names: Sequence[str]) -> Chosen:
-    """Symbols of parameters by their names, or of numbers in the model by their places: "crank.mass".
+    """Find symbols of parameters by their names, or of numbers in the model by their places: "crank.mass".
 
     UsageError where there is none, or where it is no part of the equations.
     """
@@ -68,7 +68,7 @@ def choose_parameters(mechanism: Mechanism, names: Sequence[str]) -> Chosen:
 
 
 def check_variable(mechanism: Mechanism) -> None:
-    """UsageError where a motion cannot be differentiated."""
+    """Raise UsageError where a motion cannot be differentiated."""
     model = mechanism.model
     if mechanism.unplaced is not None:
         message = "the start is stated by coordinates of joints, which are found where the model is loaded"
@@ -90,7 +90,7 @@ class VariedMotion(Motion):
 
     @staticmethod
     def of(motion: Motion, begin: Start, q: Mapping[str, float], v: Mapping[str, float]) -> VariedMotion:
-        """With the derivatives of its start."""
+        """Return the derivatives d motion[name] / d parameter, in SI, at every report time."""
         e, chosen = motion.system.equations, motion.how.varied
         seeds = dict(zip(chosen, np.eye(len(chosen)), strict=True))
         at = vary_start(e, seeds, q, v, begin.weights, begin.assemble, begin.keep)
@@ -121,7 +121,7 @@ class VariedMotion(Motion):
         return self.own_scale if not self.form.controls_variations else self.scale_of_all()
 
     def scale_of_all(self) -> Array:
-        """Variations are measured as what varies, by the parameter, and by how large those by one parameter are now."""
+        """Measure variations as what varies, by the parameter, and by how large those by one parameter are now."""
         own, e = self.own_scale, self.system.equations
         sizes = np.array([abs(e.parameters[p]) or 1.0 for p in self.chosen])[:, None]
         grown = np.max(np.abs(self.variations[:, : self.n]) * sizes / own, axis=1, initial=1.0)[:, None]
@@ -129,7 +129,7 @@ class VariedMotion(Motion):
         return np.concatenate([own, [math.inf] * N_WORK, np.hstack([grown * own / sizes, beside]).ravel()])
 
     def take_variations(self) -> None:
-        """Those of now, from the time loop."""
+        """Take the variations of now from the time loop."""
         self.variations = self.state.y[self.first :].reshape(len(self.chosen), -1)
 
     def give_variations(self, variations: Array) -> None:
@@ -222,7 +222,7 @@ class VariedCourse(Course):
         return np.array(evaluate(functions, values), dtype=float)
 
     def rates_before(self, x: Array) -> Array:
-        """Of the state, with the laws as they were before the last switches."""
+        """Return the rates of the state, with the laws as they were before the last switches."""
         at, p = self.motion.state.at, self.motion.state.p.copy()
         if at.first_sign:
             signs = p[at.first_sign : at.first_sign + at.n_watched]
@@ -230,27 +230,27 @@ class VariedCourse(Course):
         return self.motion.form.dynamics(x, p)[: self.varied.first]
 
     def moved(self, variations: Array, tau: Array, rates: Array) -> Array:
-        """The variations at a time that varies itself."""
+        """Return the variations at a time that varies itself."""
         found = variations.copy()
         found[:, : len(rates)] += np.outer(tau, rates)
         return found
 
     def values(self, x: Array, held: Array | None = None) -> dict[Expr, Any]:
-        """Of all symbols at (t, q, v)."""
+        """Return the values of all symbols at (t, q, v)."""
         e, place = self.motion.system.equations, self.motion.measured.place
         known = dict(zip(e.held, self.motion.held if held is None else held, strict=True))
         state = dict(zip((TIME, *e.q, *e.v), x, strict=False))
         return {**e.parameters, **dict(zip(eps_of(e), EPS * place.rows.size, strict=True)), **known, **state}
 
     def direction(self, variations: Array, tau: Array) -> dict[Expr, Any]:
-        """How all that varies does, by each of the parameters."""
+        """Return how all that varies does, by each of the parameters."""
         e, chosen = self.motion.system.equations, self.varied.chosen
         columns = dict(zip(varying(e, chosen), variations.T, strict=True))
         units = {p: unit for p, unit in zip(chosen, np.eye(len(chosen)), strict=True) if p not in columns}
         return {TIME: tau, **columns, **units}
 
     def vary(self, name: str, outputs: Callable[[], Sequence[Expr]], values: Any, direction: Any) -> Array:
-        """d outputs, a row each, where accelerations and multipliers follow from the state."""
+        """Vary outputs, a row each, where accelerations and multipliers follow from the state."""
         e, source = self.motion.system.equations, self.motion.system.source
 
         def of_state() -> list[Expr]:
@@ -263,7 +263,7 @@ class VariedCourse(Course):
         return np.array([np.broadcast_to(x, (size,)) for x in found], dtype=float).reshape(len(found), size)
 
     def time_of(self, g: Expr, name: str, x: Array, rates: Array) -> Array:
-        """How the time of a zero of g(t, q, v) varies, which the motion passes at these rates."""
+        """Find how the time of an event varies."""
         motion, values = self.varied, self.values(x)
         e, n = motion.system.equations, motion.n
         along = {TIME: np.ones(1), **dict(zip((*e.q, *e.v), rates[:n, None], strict=True))}
@@ -306,7 +306,7 @@ class VariedCourse(Course):
     def push(
         self, happening: Sequence[Watch], name: str, x: Array, y: Array, before: Any, after: Any, G: Array, gap: Array
     ) -> Array:
-        """How velocities vary behind an impact, M dv + Psi_q^T P + G^T R = 0, Psi_q dv = -Psi_dot, G dv = gap.
+        """Find how velocities vary behind an impact, M dv + Psi_q^T P + G^T R = 0, Psi_q dv = -Psi_dot, G dv = gap.
 
         `before` and `after` are how the state varies with held values as they were and as they are set.
         """
@@ -344,7 +344,7 @@ class VariedCourse(Course):
         return np.asarray(np.array([after[v] for v in e.v]).T + found[:n].T)
 
     def lost_by(self, x: Array, y: Array, before: Any, after: Any) -> tuple[float, Array]:
-        """The kinetic energy lost in an impact, and how it varies."""
+        """Return the kinetic energy lost in an impact, and how it varies."""
         e, n_q = self.motion.system.equations, len(self.motion.system.equations.q)
         states = [np.concatenate([x[:1], y[:n_q], v]) for v in (x[1 + n_q :], y[n_q : self.motion.n])]
         values = [self.values(state) for state in states]
@@ -357,7 +357,7 @@ class VariedCourse(Course):
 
 
 def combine(happening: Sequence[Watch]) -> tuple[list[Expr], list[Expr]]:
-    """Rows of velocities and their changes by events of one moment, see `prescribed`."""
+    """Combine rows of velocities and their changes by events of one moment, see `prescribed`."""
     rows, gaps, kicked = list[Expr](), list[Expr](), dict[Expr, int]()
     for watch in happening:
         for row, target, kicks in zip(watch.rows, watch.targets, watch.kicks, strict=True):
@@ -384,13 +384,13 @@ class Gradients:
         return [name_of(p) for p in self.chosen]
 
     def of(self, name: str, parameter: str, motion: Trajectory) -> Array:
-        """d motion[name] / d parameter, in SI, at every report time."""
+        """Return the derivatives d motion[name] / d parameter, in SI, at every report time."""
         check_choice("parameter", parameter, self.names)
         check_choice("quantity", name, motion.quantities)
         return self.at(self.names.index(parameter), self.expression_of(name, motion), name)
 
     def expression_of(self, name: str, motion: Trajectory) -> Expr:
-        """The quantity as an expression of t, q, v, a, lam and work."""
+        """Return the quantity as an expression of t, q, v, a, lam and work."""
         e = self.course.motion.system.equations
         if name == "t":
             return TIME
@@ -407,7 +407,7 @@ class Gradients:
         return known[name]
 
     def time_of(self, event: int, parameter: str) -> float:
-        """How the time of an event varies, by its number among those of the motion."""
+        """Find how the time of an event varies."""
         if not isinstance(self.course, VariedCourse):
             raise UsageError("of driven motions the times of events are not differentiated", "not-varied")
         check_choice("parameter", parameter, self.names)
@@ -439,7 +439,7 @@ class Gradients:
         return found
 
     def at(self, k: int, quantity: Expr, name: str) -> Array:
-        """The derivative of an expression by parameter k, at every row."""
+        """Differentiate an expression by parameter k, at every row."""
         rows, e, p = self.rows, self.course.motion.system.equations, self.chosen[k]
         x = rows.x.T
         values = {**e.parameters, **dict(zip(e.held, rows.held.T, strict=True))}

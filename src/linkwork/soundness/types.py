@@ -33,10 +33,16 @@ def text_fields(cls: type) -> frozenset[str]:
 
 def type_faults(model: Model) -> Iterator[ModelError]:
     """Find bodies of the other space, texts for numbers, names for bodies or joints, vectors of other sizes."""
-    if faults := list(_faults_of_fields(model)):
-        yield from faults
+    if model.space not in BODIES:
+        yield ModelError(f"no space {model.space!r}", "wrong-space", path="space", rule="planar or spatial")
         return
     kind, size = BODIES[model.space], 2 + (model.space == "spatial")
+    if not isinstance(model.gravity, tuple | list) or len(model.gravity) != size:
+        rule = f"vectors of this model have {size} components"
+        yield ModelError(f"{model.gravity!r} is not a vector", "wrong-type", path="gravity", rule=rule)
+    if faults := list(_faults_of_sections(model)):
+        yield from faults
+        return
     for body in model.bodies:
         if not isinstance(body, kind):
             named = getattr(body, "name", body)
@@ -50,14 +56,7 @@ def type_faults(model: Model) -> Iterator[ModelError]:
                     yield from _faults(f.name, getattr(element, f.name), size, kind, path)
 
 
-def _faults_of_fields(model: Model) -> Iterator[ModelError]:
-    if model.space not in BODIES:
-        yield ModelError(f"no space {model.space!r}", "wrong-space", path="space", rule="planar or spatial")
-        return
-    size = 2 + (model.space == "spatial")
-    if not isinstance(model.gravity, tuple | list) or len(model.gravity) != size:
-        rule = f"vectors of this model have {size} components"
-        yield ModelError(f"{model.gravity!r} is not a vector", "wrong-type", path="gravity", rule=rule)
+def _faults_of_sections(model: Model) -> Iterator[ModelError]:
     for section in SECTIONS:
         given = getattr(model, section)
         if not isinstance(given, tuple | list):

@@ -56,7 +56,7 @@ class Batch:
 
     @staticmethod
     def of(trial: Trial, names: Sequence[str], first: Trajectory) -> Batch:
-        """As one of its motions is."""
+        """Return the same as one of its motions is."""
         changes_method = any(note.code == "stiff" for note in first.info.notes)
         return Batch(trial, names, bool(first.events.names) or changes_method)
 
@@ -79,7 +79,7 @@ class Batch:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Machine code and memory stay in their process."""
+        """Leave machine code and memory in their process."""
         return Batch, (self.trial, self.names, self.interrupted)
 
     @cached_property
@@ -110,7 +110,7 @@ class Batch:
 
     @np.errstate(all="ignore")  # what is not finite is looked for where it matters
     def compute(self, points: Array) -> Block:
-        """The records of these points."""
+        """Return the records of these points."""
         records = np.zeros(len(points), record_type(len(self.trial.takes)))
         records["taken"] = np.nan
         left = [self.plan] * len(points) if isinstance(self.plan, str) else self.advance(self.plan, points, records)
@@ -157,7 +157,7 @@ class Batch:
         return [str(x) for x in left]
 
     def rows_needed(self, plan: Plan, steps: Array) -> NDArray[np.intp]:
-        """The report times at which motions are evaluated: all that are taken, else as many as steps were."""
+        """Return the report times at which motions are evaluated: all that are taken, else as many as steps were."""
         n = len(plan.times)
         if plan.equations.turning_outputs or any(take.needs_all_rows for take in self.trial.takes) or not len(steps):
             return np.arange(n)
@@ -191,7 +191,7 @@ def batch(
     progress: Callable[[float, str], None] | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Numbers taken of many motions of a mechanism, which differ in the values of parameters.
+    """Take numbers of many motions of a mechanism, which differ in the values of parameters.
 
         batch(model, {"l1": array, "m2": array}, ["final(crank.phi)", "max(abs(driving:motor))"], t_end=5)
 
@@ -245,7 +245,7 @@ def batch(
 def compute(
     batch: Batch, points: Array, threads: int | None, progress: Callable[[float, str], None] | None = None
 ) -> Block:
-    """The records of all points, shared out in blocks as threads come for them."""
+    """Return the records of all points, shared out in blocks as threads come for them."""
     count, size = len(points), batch.size
     found: list[Block] = []
     with ThreadPoolExecutor(threads or cpu_count() or 1) as pool:
@@ -263,7 +263,7 @@ def compute(
 
 
 def _columns(parameters: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, float]]:
-    """Arrays of one length by name, and numbers for all motions."""
+    """Return arrays of one length by name, and numbers for all motions."""
     varied: dict[str, Array] = {}
     fixed: dict[str, float] = {}
     for name, given in parameters.items():

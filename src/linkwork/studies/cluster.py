@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what Dask writes about workers that come and go."""
+    """Silence what Dask writes about workers that come and go."""
     handlers = getLogger("distributed").handlers
     levels = [handler.level for handler in handlers]
     for handler in handlers:
@@ -44,13 +44,13 @@ def _quiet() -> Iterator[None]:
 
 @lru_cache(maxsize=2)
 def _read(study: bytes) -> Study:
-    """The study, and with it its machine code, of which a worker keeps the last two."""
+    """Read the study, and with it its machine code, of which a worker keeps the last two."""
     found: Study = pickle.loads(study)
     return found
 
 
 def compute_chunks(version: str, study: bytes, numbers: Sequence[int]) -> tuple[float, list[NDArray[Any]]] | str:
-    """The seconds that these chunks took and their records; of a worker with another linkwork its version."""
+    """Return how many seconds these chunks took, and their records; of a worker with another linkwork its version."""
     if version != __version__:
         return __version__
     began = perf_counter()
@@ -59,7 +59,7 @@ def compute_chunks(version: str, study: bytes, numbers: Sequence[int]) -> tuple[
 
 
 def computed_by(address: str, study: Study, chunks: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """These chunks as they come from the cluster with this scheduler."""
+    """Yield these chunks as they come from the cluster with this scheduler."""
     check_extra("distributed")
     dask: Any = import_module("distributed")
     try:
@@ -71,7 +71,7 @@ def computed_by(address: str, study: Study, chunks: Sequence[int]) -> Iterator[t
         name, size = sha256(sent).hexdigest(), 1
 
         def submit() -> list[Any]:
-            """A task, if any chunks are left."""
+            """Submit a task if any chunks are left."""
             numbers = [left.pop() for _ in range(min(size, len(left)))]
             if not numbers:
                 return []

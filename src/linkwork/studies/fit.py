@@ -50,7 +50,7 @@ class Fit(Printed):
     data: Mapping[str, Array]
 
     def motion(self, values: Mapping[str, float] | None = None) -> Trajectory:
-        """The motion that fits, or that of other values."""
+        """Return the motion that fits, or that of other values."""
         return self.trial.move(self.values if values is None else values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,7 +75,9 @@ class Fit(Printed):
 
 
 def read_measured(path: str | Path, motion: Trajectory) -> dict[str, Array]:
-    """The columns of a table in SI by the names of what a motion has, with its times t; units may stand in headings."""
+    """Read the columns of a table in SI by the names of what a motion has, with its times t; units may stand in
+    headings.
+    """
     columns = read_columns(path)
     names = [name for name in columns if name != "t"]
     if "t" not in columns or not names:
@@ -100,7 +102,7 @@ def fit(
     progress: Callable[[float, str], None] | None = None,
     **options: Any,
 ) -> Fit:
-    """The values of parameters with which the motion is nearest to a measured one, and how well they are known.
+    """Find the values of parameters with which the motion is nearest to a measured one, and how well they are known.
 
         fit(model, "swing.csv", {"c": "0:2", "J": (0.01, 0.5)})
 
@@ -201,7 +203,7 @@ def fit(
 
 
 def check_times(data: Mapping[str, Array]) -> Array:
-    """The times of what is measured; UsageError where they do not rise from zero on."""
+    """Return the times of what is measured; raise UsageError where they do not rise from zero on."""
     if "t" not in data or len(data) < 2:
         raise UsageError("what is measured needs times t and a quantity", "bad-table")
     t = data["t"]
@@ -211,7 +213,7 @@ def check_times(data: Mapping[str, Array]) -> Array:
 
 
 def at_times(values: Array, rows: Array, t: Array) -> Array:
-    """The values of report rows at other times, by a cubic spline; at report times they are these."""
+    """Interpolate report rows at other times by a cubic spline; at report times it has their values."""
     from scipy.interpolate import CubicSpline
 
     k = np.clip(np.searchsorted(rows, t - TYPED * rows[-1]), 0, len(rows) - 1)
@@ -240,7 +242,7 @@ def _conclude(
     trial: Trial,
     data: Mapping[str, Array],
 ) -> Fit:
-    """What the least residuals say about the parameters."""
+    """Find what the least residuals say about the parameters."""
     from scipy.stats import t as student
 
     J, r, count = found.jac, found.fun, len(found.fun)

@@ -33,7 +33,7 @@ def record_type(n_takes: int) -> np.dtype[Any]:
 
 
 def digest_of(head: Mapping[str, Any]) -> str:
-    """What tells a study from others, in few letters."""
+    """Return what tells a study from others, in few letters."""
     return hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
 
 
@@ -62,11 +62,11 @@ class Journal:
             self.records = np.memmap(path, self.dtype, "r", self.first, (count,))
 
     def missing(self) -> list[int]:
-        """The chunks that are still to be computed."""
+        """Return the chunks that are still to be computed."""
         return np.flatnonzero(self.done == 0).tolist()
 
     def keep(self, k: int, records: NDArray[Any]) -> None:
-        """The records of a chunk; they are on disk before they count as done."""
+        """Write the records of a chunk; they are on disk before they count as done."""
         if self.path is None:
             self.records[k * CHUNK : k * CHUNK + len(records)] = records
         else:
@@ -87,7 +87,7 @@ class Journal:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """UsageError where the file cannot be written."""
+    """Raise UsageError where the file cannot be written."""
     try:
         yield
     except OSError as error:

@@ -49,12 +49,12 @@ class Limit(NamedTuple):
         return abs(self.bound) or 1.0
 
     def excess(self, value: float) -> float:
-        """By how much it is not satisfied."""
+        """Find by how much it is not satisfied."""
         return self.sign * (value - self.bound)
 
 
 def read_limit(text: str) -> Limit:
-    """max(abs(reaction:O.x)) < 5 kN"""
+    """Read a limit: max(abs(reaction:O.x)) < 5 kN."""
     match = COMPARISON.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"'{text}' is not a limit; write for example 'max(slider.x) < 30 mm'", "bad-limit")
@@ -98,7 +98,7 @@ class Optimum(Printed):
         return dict(self.best.values)
 
     def motion(self, design: Design | None = None) -> Trajectory:
-        """The motion of the best design, or of another one."""
+        """Return the motion of the best design, or of another one."""
         return self.trial.move((design or self.best).values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def optimize(
     progress: Callable[[float, str], None] | None = None,
     **options: Any,
 ) -> Optimum:
-    """The design for which a number taken of the motion is least, or largest.
+    """Find the design for which a number taken of the motion is least, or largest.
 
         optimize(model, {"l1": "0.5 m:2 m", "m": (1, 5)}, "max(abs(driving:motor))", subject=["range(slider.x) > 1 m"])
 
@@ -181,7 +181,7 @@ def range_of(name: str, given: str | Sequence[float]) -> Range:
 
 
 def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, float]]:
-    """Designs at which to see what motions have, if there is none at the one that is stated."""
+    """Yield designs at which to see what motions have, if there is none at the one that is stated."""
     found = [[r.low + part * (r.high - r.low) for r in ranges] for part in (0.5, 0.25, 0.75)]
     return [dict(zip(names, values, strict=True)) for values in found]
 
@@ -203,7 +203,7 @@ class Search:
     is_exact: bool = True  # until there are no derivatives
 
     def design(self, values: Array) -> Design:
-        """The design with these values of its parameters."""
+        """Return the design with these values of its parameters."""
         named = dict(zip(self.names, values.tolist(), strict=True))
         self.tried += 1
         try:
@@ -220,14 +220,14 @@ class Search:
         return found
 
     def rank(self, design: Design) -> tuple[float, float]:
-        """Designs in their order: allowed ones by what is to be least, before them none; others by their excess."""
+        """Order designs: allowed ones by what is to be least, before them none; others by their excess."""
         if not math.isfinite(design.objective):
             return math.inf, math.inf
         excess = sum(max(0.0, x / limit.size - AGREEMENT) for x, limit in zip(design.excess, self.limits, strict=True))
         return excess, self.sign * design.objective
 
     def at(self, u: Array) -> Design:
-        """The design at a point of the unit cube."""
+        """Return the design at a point of the unit cube."""
         return self.design(np.array([r.low + x * (r.high - r.low) for r, x in zip(self.ranges, u, strict=True)]))
 
     def look_everywhere(self, seed: int) -> None:
@@ -255,7 +255,7 @@ class Search:
         )
 
     def slopes(self, design: Design) -> tuple[Array, Array] | None:
-        """The derivatives of what is to be least, and of the excesses, a row each; None where there are none."""
+        """Return the derivatives of what is to be least, and of the excesses, a row each; None where there are none."""
         try:
             motion = self.trial.vary(design.values)
             own = [slope_of(take, motion, self.names).slopes for take in (self.take, *(x.take for x in self.limits))]
@@ -268,7 +268,7 @@ class Search:
         return own[0], np.array(excesses).reshape(len(self.limits), len(self.names))
 
     def descend_from_many(self, starts: int, seed: int) -> Design:
-        """The best of many local searches."""
+        """Return the best of many local searches."""
         from scipy.stats import qmc
 
         assert self.best is not None

@@ -106,7 +106,7 @@ class Points:
         return -(-self.count // CHUNK)
 
     def chunk(self, k: int) -> Array:
-        """The points of a chunk, a row each."""
+        """Return the points of a chunk, a row each."""
         first, last = k * CHUNK, min((k + 1) * CHUNK, self.count)
         if not self.sampler:
             numbers = np.unravel_index(np.arange(first, last), self.shape)
@@ -118,7 +118,7 @@ class Points:
         return np.column_stack(columns)
 
     def _samples(self, k: int, first: int, last: int) -> Array:
-        """Points of the unit cube."""
+        """Draw points of the unit cube."""
         n = len(self.axes)
         if self.sampler == "lhs":
             return self._hypercube[first:last]
@@ -182,7 +182,7 @@ def _number(name: str, text: str) -> float:
 
 
 def read_points(vary: Mapping[str, Given], sample: str | None = None, seed: int = 0) -> Points:
-    """All combinations, or samples: "sobol:4096", "lhs:500", "random:1000"."""
+    """Read all combinations, or samples: "sobol:4096", "lhs:500", "random:1000"."""
     if not vary:
         raise UsageError("nothing is varied; name parameters with their values, as l1=0.6:1.4:9", "no-effect")
     axes = {name: read_axis(name, given) for name, given in vary.items()}

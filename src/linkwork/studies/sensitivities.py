@@ -40,7 +40,7 @@ def sensitivities(
     driven: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """The motion of a mechanism with its exact derivatives by parameters.
+    """Integrate the motion of a mechanism with its exact derivatives by parameters.
 
         motion = sensitivities(model, ["l1", "crank.mass"], t_end=5)
         motion.gradient("crank.phi", "l1")

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def share_of(x: Array, y: Array) -> float:
-    """The part of the variance of y that x alone explains, Sobol's index of first order, Var(E(y | x))/Var(y).
+    """Return the part of the variance of y that x alone explains, Sobol's index of first order, Var(E(y | x))/Var(y).
 
     With y put in the order of x, E(y | x) is what varies slowly: the first harmonics, here of its cosine transform.
     What they would have of a y that x has no part in is taken off.                               [plischke2010]

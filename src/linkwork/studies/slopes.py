@@ -49,7 +49,7 @@ class Slope(NamedTuple):
 
 
 def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope:
-    """The number, with a largest or least value between the report rows, and its derivatives."""
+    """Return the number, with a largest or least value between the report rows, and its derivatives."""
     if take.reduction == "count":
         return Slope(take.of_motion(motion), np.zeros(len(parameters)))
     if take.reduction == "time":
@@ -84,13 +84,13 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
 
 
 def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
-    """Over time, the end of which varies by tau."""
+    """Average over time, the end of which varies by tau."""
     value = float(np.trapezoid(x, t) / span)
     return Slope(value, np.trapezoid(dx, t, axis=0) / span + (x[-1] - value) * tau / span)
 
 
 def rows_of(text: str, motion: Trajectory, parameters: Sequence[str]) -> Rows:
-    """Of a quantity, of a vector its length, or of a formula of quantities."""
+    """Return the rows of a quantity, of a vector its length, or of a formula of quantities."""
     names = [name for name in motion.components(text) if name in motion]
     used, formula = names, None
     if not names:
@@ -121,7 +121,7 @@ def _filled(x: object, t: Array) -> Array:
 
 
 def end_of(motion: Trajectory, parameters: Sequence[str]) -> Array:
-    """How the end of the run varies: not at all, unless an event ends it."""
+    """Find how the end of the run varies: not at all, unless an event ends it."""
     if motion.info.reason.code != "event":
         return np.zeros(len(parameters))
     return np.array([_time_of(len(motion.events.names) - 1, motion, p) for p in parameters])
@@ -133,7 +133,7 @@ def _time_of(event: int, motion: Trajectory, parameter: str) -> float:
 
 
 def _rate_at_end(text: str, motion: Trajectory) -> float:
-    """The rate of a quantity or formula at the end, by those of what it names."""
+    """Return the rate of a quantity or formula at the end, by those of what it names."""
     names = [name for name in motion.components(text) if name in motion]
     formula: Expr = parse(text, {name: symbol(name) for name in motion}) if not names else symbol(names[0])
     if len(names) > 1:
@@ -151,13 +151,13 @@ def _rate_at_end(text: str, motion: Trajectory) -> float:
 
 
 def _rate_of_velocity(name: str, motion: Trajectory) -> list[str]:
-    """Of a velocity its acceleration."""
+    """Return the acceleration of a velocity."""
     names = motion.tables["v"].columns.names
     return [motion.tables["a"].columns.names[names.index(name)]] if name in names else []
 
 
 def extreme(rows: Rows, sign: float) -> Slope:
-    """The largest value, or with the sign -1 the least."""
+    """Find the largest value, or with the sign -1 the least."""
     t, x = rows.t, sign * rows.values
     k = int(np.argmax(x))
     first, last = k - BESIDE, k + BESIDE + 1
@@ -192,7 +192,7 @@ class Slopes(Printed):
         return {"model": self.model, "of": {take.text: self._told(k) for k, take in enumerate(self.takes)}}
 
     def _told(self, k: int) -> dict[str, Any]:
-        """Of one number: its value, derivatives, elasticities p/F dF/dp and what each tolerance adds.
+        """Return the value of a number, its derivatives, elasticities p/F dF/dp and what each tolerance adds.
 
         Together they add at most sum |dF/dp| tol, and sqrt(sum (dF/dp tol)^2) if they are independent.
         """
@@ -225,7 +225,7 @@ def slopes(
     parameters: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Slopes:
-    """How numbers taken of a motion depend on parameters: exact derivatives, elasticities, tolerances added up.
+    """Find how numbers taken of a motion depend on parameters: exact derivatives, elasticities, tolerances added up.
 
         slopes(model, "max(abs(driving:motor))", ["l1", "l2"], {"l1": 0.1e-3}, driven=True)
 

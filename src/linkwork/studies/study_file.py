@@ -57,7 +57,7 @@ class StudyFile:
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
-        """What is wrong within gets the line of this place."""
+        """Give what is wrong within the line of this place."""
         try:
             yield
         except LinkworkError as error:
@@ -65,7 +65,7 @@ class StudyFile:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """What is wrong with an option gets the line of the value, or of the key, that the message quotes."""
+        """Give what is wrong with an option the line of the value, or of the key, that the message quotes."""
         try:
             yield
         except UsageError as error:
@@ -128,7 +128,7 @@ class StudyFile:
         raise self.fault(f"'{given}' is not a text", "wrong-kind", key)
 
     def texts(self, key: str) -> list[str]:
-        """A text, or a list of texts."""
+        """Read a text, or a list of texts."""
         given = self.data.get(key, [])
         found = given if isinstance(given, list) else [given]
         for k, x in enumerate(found):
@@ -153,7 +153,7 @@ class StudyFile:
         return given
 
     def value(self, key: str) -> Any:
-        """Of the kind that the key has; nothing if it is missing."""
+        """Read a value of the kind that the key has; nothing if it is missing."""
         if key in FLAGS:
             return self.flag(key)
         if key not in self.data:
@@ -172,12 +172,12 @@ class StudyFile:
         return self.text(key)
 
     def fill(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of a command line, in the place of those that are missing what the study says."""
+        """Fill in options of a command line that are missing with what the study says."""
         return {key: self.value(key) if x is None or x is False else x for key, x in given.items()}
 
 
 def read_study(path: str, own: Collection[str]) -> StudyFile:
-    """A study of a command that has these keys beside COMMON; ModelError with the line of any other."""
+    """Read a study of a command that has these keys beside COMMON; ModelError with the line of any other."""
     study, known = StudyFile(read(path)), (*COMMON, *own)
     if study.data.get(MARK) != 1:
         raise study.fault(

@@ -48,7 +48,7 @@ class Study:
         return self.batch.trial
 
     def compute(self, k: int) -> NDArray[Any]:
-        """The records of a chunk."""
+        """Return the records of a chunk."""
         values, size = self.points.chunk(k), self.batch.size
         blocks = [self.batch.compute(values[first : first + size]) for first in range(0, len(values), size)]
         return np.concatenate([block.records for block in blocks])
@@ -103,7 +103,7 @@ def sweep(
     progress: Progress | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Numbers taken of the motion of a mechanism at many points of its parameters.
+    """Take numbers of the motion of a mechanism at many points of its parameters.
 
         sweep(model, {"l1": "0.6:1.4:9", "omega": [1, 2, 3]}, ["max(abs(driving:motor))", "final(crank.phi)"])
 
@@ -160,7 +160,7 @@ def sweep(
 
 
 def computed(study: Study, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """These chunks, as they come."""
+    """Yield these chunks as they come."""
     if workers < 1:
         raise UsageError(f"{workers} is not a number of workers", "bad-value")
     if workers == 1 or len(chunks) < 2:

@@ -50,7 +50,7 @@ class Table:
         return {name: axis.pick(np.arange(len(axis))) for name, axis in axes.items() if isinstance(axis, Values)}
 
     def columns(self, first: int, last: int) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Every variable at the points of these numbers, which are those of a chunk."""
+        """Return every variable at the points of these numbers, which are those of a chunk."""
         records = self.records[first:last]
         for j, take in enumerate(self.takes):
             yield take, records["taken"][:, j]
@@ -72,7 +72,7 @@ class Table:
 
 
 def _readable(data: xarray.Dataset) -> xarray.Dataset:
-    """With status and reason as text, and the parameters of samples as coordinates."""
+    """Return the same with status and reason as text, and the parameters of samples as coordinates."""
     data["status"] = (data["status"].dims, np.array(STATUSES)[data["status"].values])
     data["reason"] = (data["reason"].dims, np.char.decode(data["reason"].values.astype(f"S{REASON}")))
     return data.set_coords([name for name in data.attrs["varied"].split(", ") if name in data.data_vars])
@@ -134,7 +134,7 @@ def is_study(path: Path) -> bool:
 
 @checked_call()
 def load_study(path: str | Path) -> xarray.Dataset:
-    """The results of a study from its file."""
+    """Load the results of a study from its file."""
     check_extra("h5netcdf")
     import h5py
     import xarray

@@ -39,14 +39,16 @@ class Take(NamedTuple):
         return float(self.of_rows(motion))
 
     def of_rows(self, motion: Readings) -> Array:
-        """What the rows of a motion, or of each of many, are reduced to."""
+        """Reduce the rows of a motion, or of each of many."""
         try:
             return REDUCTIONS[self.reduction](motion.values_of(self.of), motion["t"])
         except UsageError as error:
             raise UsageError(f"'{self.text}': {error.message}", error.code) from None
 
     def check(self, motion: Trajectory, events: tuple[str, ...]) -> str:
-        """The unit of what is taken, as far as it is known; UsageError where the motion has nothing of these names."""
+        """Return the unit of what is taken, as far as it is known; UsageError where the motion has nothing of these
+        names.
+        """
         if self.reduction in OF_EVENTS:
             check_choice("event", self.of, events)
             return "s" if self.reduction == "time" else "1"

@@ -35,7 +35,7 @@ class Trial:
         return False
 
     def move(self, values: Mapping[str, float]) -> Trajectory:
-        """The motion with these values of parameters, and of coordinates and velocities at the start."""
+        """Return the motion with these values of parameters, and of coordinates and velocities at the start."""
         if self.is_driven:
             return kinematics(self.mechanism, dict(values), **self.options)
         given = {name: x for name, x in values.items() if self.is_parameter(name)}
@@ -48,7 +48,7 @@ class Trial:
         return simulate(self.mechanism, given, **options)
 
     def vary(self, values: Mapping[str, float]) -> Trajectory:
-        """The same with its derivatives by these parameters; UsageError where there are none."""
+        """Return the same with its derivatives by these parameters; UsageError where there are none."""
         given = dict(self.options)
         if self.is_driven:
             given["start"] = Start(assemble=given.pop("assemble", False))
@@ -58,7 +58,7 @@ class Trial:
         return sensitivities(self.mechanism, tuple(values), dict(values), driven=self.is_driven, **given)
 
     def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory:
-        """The motion of the first of these designs that moves; UsageError for what no motion has."""
+        """Return the motion of the first of these designs that moves; UsageError for what no motion has."""
         last: LinkworkError | None = None
         for values in designs:
             try:
@@ -75,6 +75,6 @@ class Trial:
         raise last
 
     def check_takes(self, motion: Trajectory) -> list[str]:
-        """The units of what is taken; UsageError for what the motion does not have."""
+        """Return the units of what is taken; UsageError for what the motion does not have."""
         events = tuple(event.name for event in self.mechanism.model.events)
         return [take.check(motion, events) for take in self.takes]

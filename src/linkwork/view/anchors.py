@@ -20,7 +20,7 @@ OPERATIONS = ("add", "sub", "mul", "div", "neg", "pow", "sqrt", "sin", "cos", "t
 
 
 def anchors(model: Model) -> dict[str, Any]:
-    """Steps, and for each body, the ground first, its points counted from the mass centre as places among the steps."""
+    """Return steps, and for each body, the ground first, its points from the mass centre as places among the steps."""
     made = Symbols(model)
     numbers = {body.name: k for k, body in enumerate(made.bodies)}
     points: list[list[tuple[Expr, ...]]] = [
@@ -49,7 +49,7 @@ def _from_centre(body: Any, s: Sequence[Scalar]) -> tuple[Expr, ...]:
 
 
 def _step(node: Expr, places: dict[Expr, int], value: float) -> Any:
-    """A number, the name of a value as the page knows it, or an operation; what is none of these stays as it is."""
+    """Return a number, the name of a value as the page knows it, or an operation; None for what is none of these."""
     if node.op == "symbol":
         return [str(node.value).rstrip("'"), float(value)]
     if node.op in OPERATIONS:

@@ -89,7 +89,9 @@ def as_csv(of: Beside) -> str:
 
 
 def figure(of: Beside) -> Figure:
-    """For every part, x or vy, curves over those of the tables, broad and pale, and beside them the differences."""
+    """Draw for every part, x or vy, curves over those of the tables, broad and pale, and beside them the
+    differences.
+    """
     check_extra("matplotlib")
     from matplotlib.figure import Figure
 

@@ -104,7 +104,7 @@ def split_columns(comparison: Comparison, width: int) -> list[list[int]]:
 
 
 def as_text(comparison: Comparison) -> str:
-    """Table and remarks for a terminal, or for a file if there is none."""
+    """Write table and remarks for a terminal, or for a file if there is none."""
     from rich.console import Console
 
     columns = terminal_columns()
@@ -131,7 +131,9 @@ def published_costs(comparison: Comparison) -> list[str]:
 
 
 def published_rows(comparison: Comparison, keys: Sequence[str]) -> list[list[str]]:
-    """Heading and rows: figures of other programs beside these, times also by that of the first, as machines differ."""
+    """Return heading and rows: figures of other programs beside these, times also by that of the first, as machines
+    differ.
+    """
     if not comparison.published:
         return []
     first = next((x for x in comparison.published if comparison.row_of(x.formulation)), comparison.published[0])
@@ -169,7 +171,7 @@ WHY_LEFT_OUT = {
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Settings, what was measured, reference and failures in words."""
+    """Say settings, what was measured, reference and failures in words."""
     r = comparison.reference
     runs = r["runs"]
     lines = [
@@ -227,7 +229,7 @@ def latex_table(comparison: Comparison) -> str:
 
 
 def figure(comparison: Comparison) -> Figure:
-    """Cost against accuracy, both logarithmic, beside bars of the cost."""
+    """Draw cost against accuracy, both logarithmic, beside bars of the cost."""
     check_extra("matplotlib")
     from matplotlib.figure import Figure
 
@@ -290,12 +292,12 @@ def html(comparison: Comparison) -> str:
 
 
 def cell(comparison: Comparison) -> str:
-    """Table and remarks for a notebook."""
+    """Write table and remarks for a notebook."""
     return markup.in_cell(CSS, _html_table(comparison))
 
 
 def html_part(comparison: Comparison) -> str:
-    """Table, remarks and picture for a page."""
+    """Write table, remarks and picture for a page."""
     return f"{_html_table(comparison)}<figure>{markup.svg(figure(comparison))}</figure>"
 
 
@@ -356,13 +358,13 @@ def _draw_cost(axes: Axes, rows: list[Row], colors: dict[str, str]) -> None:
 
 
 def _decades(values: np.ndarray) -> tuple[float, float]:
-    """Powers of ten with all values between them."""
+    """Return powers of ten with all values between them."""
     low, high = np.floor(np.log10(np.min(values))), np.ceil(np.log10(np.max(values)))
     return float(10.0**low), float(10.0 ** max(high, low + 1.0))
 
 
 def spread(heights: np.ndarray, between: float) -> np.ndarray:
-    """Heights in rising order moved apart to at least `between`, each group about its middle."""
+    """Move heights in rising order apart to at least `between`, each group about its middle."""
     groups = [[h] for h in heights]
 
     def bottom(group: list[float]) -> float:
@@ -379,7 +381,7 @@ def spread(heights: np.ndarray, between: float) -> np.ndarray:
 
 
 def _cell(text: str) -> str:
-    """Text that means nothing else in a cell of a Markdown table."""
+    """Write text that means nothing else in a cell of a Markdown table."""
     plain = escape(printable(text).replace("\n", " "), quote=False)
     return "".join(f"\\{c}" if c in "\\|*_`[]" else c for c in plain)
 

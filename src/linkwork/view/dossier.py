@@ -120,7 +120,7 @@ def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
 
 
 def _data(model: Model, motion: Trajectory) -> str:
-    """Bodies, joints, drivers, forces and parameters with their numbers."""
+    """Return bodies, joints, drivers, forces and parameters with their numbers."""
     scene = scene_of(motion)
     values = {symbol(name): value for name, value in model.parameters.items()}
 
@@ -178,7 +178,9 @@ def _signals(model: Model, number: Callable[[Scalar], str]) -> Iterator[list[str
 
 
 def _law(element: Any) -> list[str]:
-    """Numbers and formulas of a force or motion as the model states them; what is zero or not given says nothing."""
+    """List numbers and formulas of a force or motion as the model states them; what is zero or not given is
+    left out.
+    """
     texts = []
     for field in fields(element):
         value = getattr(element, field.name)

@@ -89,13 +89,13 @@ class Drawing:
 
 
 def drawing(scene: Scene, motion_poses: Array) -> Drawing:
-    """The drawing of a mechanism for these poses, which tell how far things slide."""
+    """Draw a mechanism for these poses, which tell how far things slide."""
     step = max(1, len(motion_poses) // SAMPLES)
     return _Draughtsman(scene, [Bodies(pose) for pose in motion_poses[::step]]).draw()
 
 
 def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
-    """What a trajectory looks like: its scene, the poses of its bodies and the drawing."""
+    """Return what a trajectory looks like: its scene, the poses of its bodies and the drawing."""
     own = scene_of(motion)
     found = poses(own, motion)
     with refuse_damage(motion):
@@ -103,7 +103,7 @@ def picture_of(motion: Trajectory) -> tuple[Scene, Array, Drawing]:
 
 
 def _span(spots: Sequence[Point]) -> float:
-    """The distance of two points far from each other: from one to the farthest, and on from that."""
+    """Measure the distance of two points far from each other: from one to the farthest, and on from that."""
     far, length = spots[0], 0.0
     for _ in range(3):
         near = far
@@ -156,7 +156,7 @@ class _Draughtsman:
         return np.min(spots, axis=0), np.max(spots, axis=0)
 
     def _own_size(self) -> float:
-        """The largest extent of the moving bodies at one time, which does not grow as they travel."""
+        """Return the largest extent of the moving bodies at one time, which does not grow as they travel."""
         moving = [
             (k, s) for k, spots in enumerate(self.anchors) if k for s in (*spots, (0.0, 0.0, 0.0), *self._reach(k))
         ]
@@ -165,7 +165,9 @@ class _Draughtsman:
         )
 
     def _reach(self, k: int) -> list[Point]:
-        """How far a body is drawn beyond its points: to its mass centre where it has but one, to its shape, its rim."""
+        """Measure how far a body is drawn beyond its points: to its mass centre if it has but one, to its shape, its
+        rim.
+        """
         if (shape := self.scene.bodies[k].shape) is None:
             rims = [spot for m in self.scene.joints if self.index[m.bodies[-1]] == k for spot in rim(m)]
             return [*rims, *([(0.0, 0.0, 0.0)] if k > 0 and len(self.anchors[k]) == 1 else [])]
@@ -215,7 +217,7 @@ class _Draughtsman:
     # bodies
 
     def _shape(self, k: int, name: str, shape: Mapping[str, Any]) -> None:
-        """What the model says a body looks like."""
+        """Draw what the model says a body looks like."""
         match shape["type"]:
             case "rod":
                 width = 0.5 * shape["width"] if shape["width"] is not None else WIDTH * self.unit
@@ -232,7 +234,7 @@ class _Draughtsman:
                 self.add(k, "link", [_spots(shape["corners"])], True, name)
 
     def _link(self, k: int, name: str) -> None:
-        """A plate or rod through all points of a body; a lone point is joined to the mass centre."""
+        """Draw a plate or rod through all points of a body; a lone point is joined to the mass centre."""
         spots = _spots(self.anchors[k])
         if len(spots) == 1 and k not in self.own_look:
             reach = hypot(*spots[0])
@@ -246,21 +248,21 @@ class _Draughtsman:
             self.add(k, "link", [rounded(hull(spots), WIDTH * self.unit)], True, name)
 
     def _disc(self, k: int, spot: Spot, radius: float, name: str) -> None:
-        """A disc with two strokes that show how it turns."""
+        """Draw a disc with two strokes that show how it turns."""
         x, y = spot
         self.add(k, "disc", [circle(spot, radius, 64)], True, name)
         inner = 0.28 * radius
         self.add(k, "mark", [[(x + inner * c, y + inner * s), (x + radius * c, y + radius * s)] for c, s in CROSS])
 
     def _arms(self, k: int, spot: Spot, radius: float) -> None:
-        """Lines from a disc to joints of its body that are beside it, as of a ball on a string."""
+        """Return lines from a disc to joints of its body that are beside it, as of a ball on a string."""
         for joint in dict.fromkeys(self._joined(k)):
             if (far := dist(spot, joint)) > radius:
                 edge = tuple(a + (b - a) * radius / far for a, b in zip(spot, joint, strict=True))
                 self.add(k, "rail", [[(edge[0], edge[1]), joint]])
 
     def _centre(self, k: int) -> None:
-        """The mass centre: a circle with two quarters of it filled in."""
+        """Draw the mass centre: a circle with two quarters of it filled in."""
         r = 0.62 * self.unit
         self.add(k, "centre", [circle((0.0, 0.0), r, 24)], True)
         self.add(k, "centre", [[(-r, 0.0), (r, 0.0)], [(0.0, -r), (0.0, r)]])
@@ -293,7 +295,7 @@ class _Draughtsman:
                 self._pin(mark, 1)
 
     def _pin(self, mark: Mark, end: int) -> None:
-        """A pin, with a support under it where it is fixed to the ground."""
+        """Draw a pin, with a support under it where it is fixed to the ground."""
         for side in (0, 1):
             if self.index[mark.bodies[side]] == 0 and (mark.type != "distance" or side == end):
                 self._support(_spot(mark.points[side]))
@@ -301,7 +303,7 @@ class _Draughtsman:
         self.add(k, "pin", [circle(_spot(mark.points[end]), 0.72 * self.unit, 28)], True, mark.name)
 
     def _support(self, spot: Spot, down: float = -1.0) -> None:
-        """The triangle of a fixed pivot on hatched ground, or below a ceiling."""
+        """Draw the triangle of a fixed pivot on hatched ground, or below a ceiling."""
         (x, y), u = spot, self.unit
         if any(o.role == "support" and o.lines[0][0] == (x, y) for o in self.outlines):
             return
@@ -310,7 +312,7 @@ class _Draughtsman:
         self._ground_line((x - 2.6 * u, foot), (x + 2.6 * u, foot), (0.0, down))
 
     def _ground_line(self, p: Spot, q: Spot, n: Spot) -> None:
-        """A line with hatching on the side of n."""
+        """Draw a line with hatching on the side of n."""
         length = hypot(q[0] - p[0], q[1] - p[1])
         (c, s), u = ((q[0] - p[0]) / length, (q[1] - p[1]) / length), self.unit
         self.add(0, "track", [[p, q]])
@@ -323,13 +325,13 @@ class _Draughtsman:
         self.add(0, "hatch", strokes)
 
     def _guide(self, ends: Sequence[Spot], axis: Spot, below: float) -> None:
-        """Ground at this distance below a line, or beside it where it is upright."""
+        """Draw ground at this distance below a line, or beside it where it is upright."""
         n = (axis[1], -axis[0]) if axis[0] > 0.0 or (axis[0] == 0.0 and axis[1] > 0.0) else (-axis[1], axis[0])
         p, q = ((x + n[0] * below, y + n[1] * below) for x, y in ends)
         self._ground_line(p, q, n)
 
     def _travel(self, mark: Mark) -> tuple[Spot, float, float]:
-        """The unit axis in body i and the least and largest place of the point of body j along it."""
+        """Find the unit axis in body i and the least and largest place of the point of body j along it."""
         assert mark.axis is not None
         i, j = (self.index[name] for name in mark.bodies[:2])
         axis = np.array(mark.axis) / max(float(np.linalg.norm(mark.axis)), 1e-300)
@@ -337,7 +339,9 @@ class _Draughtsman:
         return (float(axis[0]), float(axis[1])), min(places), max(places)
 
     def _prismatic(self, mark: Mark) -> None:
-        """A block on j that slides on a hatched line of the ground, or on body i; or a cylinder with its piston."""
+        """Draw a block on j that slides on a hatched line of the ground, or on body i; or a cylinder with
+        its piston.
+        """
         i, j = (self.index[name] for name in mark.bodies)
         axis, least, most = self._travel(mark)
         first = self.seen[0]
@@ -359,7 +363,9 @@ class _Draughtsman:
         self.own_look.add(j)
 
     def _cylinder(self, mark: Mark, axis: Spot, turn: Spot, least: float, most: float) -> bool:
-        """A cylinder about the axis of i and a piston rod of j, if both bodies have all their points on the axis."""
+        """Draw a cylinder about the axis of i and a piston rod of j, if both bodies have all their points on
+        the axis.
+        """
         u, (i, j) = self.unit, (self.index[name] for name in mark.bodies)
         pair = ((i, axis, mark.points[0]), (j, turn, mark.points[1]))
         for k, (c, s), origin in pair:
@@ -382,7 +388,7 @@ class _Draughtsman:
         return True
 
     def _slot(self, mark: Mark) -> None:
-        """A slot of body i in which a pin of body j runs."""
+        """Draw a slot of body i in which a pin of body j runs."""
         i, j = (self.index[name] for name in mark.bodies)
         axis, least, most = self._travel(mark)
         u, (x, y) = self.unit, _spot(mark.points[0])
@@ -397,7 +403,7 @@ class _Draughtsman:
         self.add(j, "pin", [circle(_spot(mark.points[1]), 0.62 * u, 28)], True, mark.name)
 
     def _rolling(self, mark: Mark) -> None:
-        """A disc of body j on a line of body i."""
+        """Draw a disc of body j on a line of body i."""
         i, j = (self.index[name] for name in mark.bodies)
         axis, least, most = self._travel(mark)
         radius, (x, y) = mark.radii[0], _spot(mark.points[0])
@@ -411,7 +417,7 @@ class _Draughtsman:
         self.own_look.add(j)
 
     def _skate(self, mark: Mark) -> None:
-        """A blade of body j, a thin lens along its axis."""
+        """Draw a blade of body j, a thin lens along its axis."""
         assert mark.axis_j is not None
         size, u, (x, y) = hypot(*mark.axis_j), self.unit, _spot(mark.points[1])
         c, s = mark.axis_j[0] / size, mark.axis_j[1] / size
@@ -421,7 +427,7 @@ class _Draughtsman:
         self.add(self.index[mark.bodies[1]], "weld", [blade], True, mark.name)
 
     def _gear(self, mark: Mark) -> None:
-        """Two pitch circles with teeth, about the points by which the gears are carried."""
+        """Return two pitch circles with teeth, about the points by which the gears are carried."""
         for k, radius in _discs(mark):
             body = self.index[mark.bodies[k]]
             carried = [m for m in self.scene.joints if m.points and {mark.bodies[k], mark.bodies[2]} <= {*m.bodies}]
@@ -475,7 +481,7 @@ class _Draughtsman:
                 self.outlines.append(Outline(body, "load", lines, False, mark.name, spot, upright))
 
     def _surfaces(self) -> None:
-        """What touches: lines as far as they are used, hatched where they are those of the ground, and circles."""
+        """Draw what touches: lines as far as they are used, hatched where they are those of the ground, and circles."""
         lines: dict[tuple[str, Point, Point], list[float]] = {}
         discs = set[tuple[int, Spot, float]]()
         for mark in self.scene.forces:
@@ -515,7 +521,7 @@ class _Draughtsman:
         self.add(k, "pin", [circle(spot, 0.5 * self.unit, 24)], True)
 
     def _between(self, one: str, other: str) -> tuple[int, Spot]:
-        """Body and point of the joint between two bodies, else the origin of the first."""
+        """Return body and point of the joint between two bodies, else the origin of the first."""
         for mark in self.scene.joints:
             if mark.points and {one, other} == {*mark.bodies}:
                 end = mark.bodies.index(one)
@@ -529,7 +535,9 @@ class _Draughtsman:
         self.outlines.append(Outline(body, role, [path, head], False, name, (x, y), True))
 
     def _sliding_arrow(self, mark: Mark) -> None:
-        """An arrow with two heads beside the driven point along the axis, which lies still where the ground has it."""
+        """Return an arrow with two heads beside the driven point along the axis, which lies still where the ground has
+        it.
+        """
         (c, s), least, most = self._travel(mark)
         u, (i, j) = self.unit, (self.index[name] for name in mark.bodies[:2])
         origin, body = mark.points[1], j
@@ -557,7 +565,7 @@ class _Draughtsman:
 
 
 def _discs(mark: Mark) -> list[tuple[int, float]]:
-    """The discs of a joint or a contact: place of the body among its bodies, and radius."""
+    """Return the discs of a joint or a contact: place of the body among its bodies, and radius."""
     if mark.type in ("rolling", "line-contact", "plane-contact"):
         return [(1, mark.radii[0])]
     round_ = mark.type in ("gear", "circle-contact", "sphere-contact") and len(mark.radii) == 2

@@ -44,7 +44,7 @@ def counted(listing: Listing) -> str:
 
 
 def _rounded(number: int) -> str:
-    """Three digits of a number that may be beyond floating point."""
+    """Write three digits of a number that may be beyond floating point."""
     return f"{Decimal(number):.2e}"
 
 
@@ -135,7 +135,7 @@ LETTERS = {"D_t Psi": "D_t \\Psi", "minus_C_dot_v": "(-\\dot{C} v)"}
 
 
 def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
-    """Headings with their equations; velocities whose names end in _d are written with a prime."""
+    """Write headings with their equations; velocities whose names end in _d are written with a prime."""
     names = {v: re.sub("_d(?= |$)", "'", str(v.value)) for v in listing.equations.v}
     primed = {v: symbol(name) for v, name in names.items()}
 
@@ -171,7 +171,7 @@ def _latex_lines(listing: Listing) -> list[tuple[str, list[str]]]:
 
 
 def latex(listing: Listing) -> str:
-    """Displays for a document that loads amsmath."""
+    """Write displays for a document that loads amsmath."""
     parts = [f"% {listing.model}: {title(listing)}"]
     for heading, equations in _latex_lines(listing):
         parts += [f"% {heading}", *(f"\\[\n{equation}\n\\]" for equation in equations)]

@@ -22,7 +22,7 @@ def text(source: str) -> str:
 
 
 def md_words(source: str) -> str:
-    """Text in Markdown, none of it taken for markup."""
+    """Write text in Markdown, none of it taken for markup."""
     return re.sub(r"([\\*_<>#|\[\]`$&~])", r"\\\1", source)
 
 
@@ -34,7 +34,7 @@ def md_code(source: str) -> str:
 
 
 def md_formula(source: str) -> str:
-    """LaTeX for Markdown, which looks for code and tags also in formulas: a backtick is a quotation mark in both."""
+    """Write LaTeX for Markdown, which looks for code and tags also in formulas; a backtick becomes a quotation mark."""
     return re.sub(r"<(?=\S)", "< ", source).replace("`", "\N{LEFT SINGLE QUOTATION MARK}")
 
 
@@ -42,7 +42,7 @@ _TEX_ESCAPES = {**ESCAPES, "\\": "\\textbackslash{}", "^": "\\textasciicircum{}"
 
 
 def tex_words(source: str) -> str:
-    """Text in LaTeX, none of it taken for markup."""
+    """Write text in LaTeX, none of it taken for markup."""
     return "".join(_TEX_ESCAPES.get(c, c) for c in printable(source))
 
 

@@ -50,12 +50,12 @@ def html(found: Modes, model: Model) -> str:
 
 
 def pictures(positions: tuple[Mode, ...], model: Model) -> list[str]:
-    """Drawings of these positions on one scale."""
+    """Draw these positions on one scale."""
     return draw_positions([mode.q for mode in positions], model)
 
 
 def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> list[str]:
-    """Drawings of coordinates by name on one scale."""
+    """Draw positions, given as coordinates by name, on one scale."""
     if not positions:
         return []
     seen = scene(model)

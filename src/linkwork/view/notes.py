@@ -14,7 +14,7 @@ MOST_TIMES = 5  # that a note lists: they fill a line
 
 
 def write(code: str, data: Mapping[str, Any]) -> str:
-    """The text of a note or reason; `then` in its data has times from which on it holds with other data."""
+    """Write the text of a note or reason; `then` in its data has times from which on it holds with other data."""
     text = TEXTS[code]
     data = dict(data)
     later = data.pop("then", ())
@@ -130,7 +130,7 @@ def _acceleration_residual(**data: Any) -> str:
 
 
 def _force(force: Mapping[str, Any] | None) -> str:
-    """The force that may be the cause of a stop."""
+    """Name the force that may be the cause of a stop."""
     if force is None:
         return ""
     if "operation" not in force:
@@ -154,7 +154,7 @@ def _law(force: str) -> str:
 
 
 def _not_solved(t: float, force: Mapping[str, Any] | None, refusal: str = "") -> str:
-    """`refusal` is what a formulation says about its matrices."""
+    """Say why nothing was solved; `refusal` is what a formulation says about its matrices."""
     what = f"{refusal}, at t = {t:.9g}" if refusal else f"the accelerations at t = {t:.9g} are not finite"
     return f"{what}{_force(force)}{KEPT}"
 

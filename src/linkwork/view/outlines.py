@@ -57,14 +57,14 @@ def box(middle: Spot, along: Spot, half_length: float, half_width: float) -> Lin
 
 
 def arrow(tail: Spot, tip: Spot, unit: float) -> list[Line]:
-    """A shaft and the two strokes of its head."""
+    """Draw a shaft and the two strokes of its head."""
     turn = atan2(tip[1] - tail[1], tip[0] - tail[0])
     barbs = [(tip[0] + 1.25 * unit * cos(turn + a), tip[1] + 1.25 * unit * sin(turn + a)) for a in (2.6, -2.6)]
     return [[tail, tip], [barbs[0], tip, barbs[1]]]
 
 
 def hull(spots: Sequence[Spot]) -> Line:
-    """The convex hull, counterclockwise, by Andrew's monotone chain."""
+    """Find the convex hull, counterclockwise, by Andrew's monotone chain."""
     ordered = sorted(set(spots))
     if len(ordered) < 3:
         return ordered
@@ -86,7 +86,7 @@ def _turn(a: Spot, b: Spot, c: Spot) -> float:
 
 
 def rounded(corners: Sequence[Spot], radius: float) -> Line:
-    """The outline at this distance around a convex polygon, a line or a point."""
+    """Draw the outline at this distance around a convex polygon, a line or a point."""
     if len(corners) == 1:
         return circle(corners[0], radius, 40)
     directions = [atan2(q[1] - p[1], q[0] - p[0]) for p, q in pairwise([*corners, corners[0]])]
@@ -103,7 +103,7 @@ def rounded(corners: Sequence[Spot], radius: float) -> Line:
 
 
 def coil(unit: float, beside: float, radius: float | None = None) -> list[Point]:
-    """A spring between fractions of its length, on one side if a damper is on the other."""
+    """Draw a spring between fractions of its length, on one side if a damper is on the other."""
     first, last, w = 0.16, 0.84, 1.1 * unit if radius is None else radius
     line: list[Point] = [(0.0, 0.0, 0.0), (0.06, 0.0, beside), (first, 0.0, beside)]
     n = 2 * COILS
@@ -112,7 +112,9 @@ def coil(unit: float, beside: float, radius: float | None = None) -> list[Point]
 
 
 def dashpot(unit: float, least: float, most: float, beside: float) -> list[list[Point]]:
-    """A cup fixed to the first point and a piston fixed to the second, which stays in it between these distances."""
+    """Draw a cup fixed to the first point and a piston fixed to the second, which stays in it between these
+    distances.
+    """
     foot, rod, w = 0.2 * least, 0.65 * least, 0.95 * unit
     cup = max(0.62 * least, most - rod + 0.15 * least)
     return [
@@ -124,10 +126,10 @@ def dashpot(unit: float, least: float, most: float, beside: float) -> list[list[
 
 
 def tube(radius: float, first: tuple[float, float] = (0.0, 0.0), last: tuple[float, float] = (1.0, 0.0)) -> list[Point]:
-    """The outline of a tube about the line, between two places (a, b) of it."""
+    """Draw the outline of a tube about the line, between two places (a, b) of it."""
     return [(*first, radius), (*last, radius), (*last, -radius), (*first, -radius)]
 
 
 def telescope(radius: float, least: float) -> list[list[Point]]:
-    """A rod at the second point that runs in a cylinder at the first, however far the points move apart."""
+    """Draw a rod at the second point that runs in a cylinder at the first, however far the points move apart."""
     return [tube(0.55 * radius, (0.0, 0.3 * least)), tube(radius, (0.0, 0.0), (0.0, 0.62 * least))]

@@ -78,7 +78,7 @@ def built() -> bool:
 
 
 def check_built() -> None:
-    """UsageError if the viewer is not there."""
+    """Raise UsageError if the viewer is not there."""
     if not built():
         raise UsageError(
             "the viewer is not built; `make viewer` in the source folder builds it (it needs npm)", "no-viewer"
@@ -86,7 +86,7 @@ def check_built() -> None:
 
 
 def page(motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Program | None = None) -> str:
-    """The page that shows these motions beside each other; labels are their names unless given.
+    """Write the page that shows these motions beside each other; labels are their names unless given.
 
     With a program of the one motion the page computes others itself.
     """
@@ -133,7 +133,7 @@ def data_of(
 def write(
     motions: Sequence[Trajectory], path: str | Path, labels: Sequence[str] = (), live: Program | None = None
 ) -> None:
-    """The page as a file, whole or not at all."""
+    """Write the page as a file, whole or not at all."""
     if Path(path).suffix.lower() != ".html":
         raise UsageError(f"cannot write '{path}': the viewer is an .html file", "unknown-suffix")
     write_text(path, page(motions, labels, live))
@@ -162,7 +162,7 @@ def _result(motion: Trajectory, label: str, most: Most) -> dict[str, Any]:
 
 
 def facts(motion: Trajectory) -> list[str]:
-    """What stands beside the name: how the motion was found and how good it is."""
+    """Say what stands beside the name: how the motion was found and how good it is."""
     run = motion.info
     if run.analysis == "mode":
         return ["a small motion, enlarged"]
@@ -172,7 +172,9 @@ def facts(motion: Trajectory) -> list[str]:
 
 
 def _units(motion: Trajectory) -> dict[str, Any]:
-    """Units to which the page can be switched: by those of SI, how they are written and the factor of numbers."""
+    """Return units to which the page can be switched: by those of SI, how they are written and the factor of
+    numbers.
+    """
     names = motion.info.units or USUAL_UNITS
     other = InUnits(motion, choose_units(names))
     found = {unit: other.converted(unit) for unit in dict.fromkeys(x.unit for x in motion.quantities.values())}
@@ -181,7 +183,7 @@ def _units(motion: Trajectory) -> dict[str, Any]:
 
 
 def _columns(motion: Trajectory, rows: int, most: int) -> tuple[list[tuple[str, str]], list[str]]:
-    """Names and kinds of the columns on the page, and the kinds for which there was no room."""
+    """Choose the columns on the page, by name and kind, and return the kinds for which there was no room."""
     names = {kind: list(table.columns.names) for kind, table in motion.tables.items()}
     names["energy"] = [*names["energy"], "energy:drift"]
     names["error"] = ["error:position", "error:velocity"]
@@ -202,7 +204,7 @@ def _base64(values: Array, kind: str) -> str:
 
 
 def _rounded(data: Any, unit: float) -> Any:
-    """The same with lengths rounded far below what can be seen."""
+    """Round lengths far below what can be seen."""
     if isinstance(data, dict):
         return {key: _rounded(value, unit) for key, value in data.items()}
     if isinstance(data, list | tuple):

@@ -97,7 +97,7 @@ def _seen(line: Array) -> Array:
 
 
 def _name(axes: Axes, scene: Scene, drawing: Drawing, bodies: Bodies) -> None:
-    """Names of joints beside their points; of several at one place, one after the other."""
+    """Write names of joints beside their points; of several at one place, one after the other."""
     index = {figure.name: k for k, figure in enumerate(scene.bodies)}
     places: dict[tuple[int, int], tuple[Array, list[str]]] = {}
     view = _flat if scene.space == "planar" else _seen
@@ -114,7 +114,7 @@ def _name(axes: Axes, scene: Scene, drawing: Drawing, bodies: Bodies) -> None:
 
 
 def around(scene: Scene, drawing: Drawing, pose: Array) -> Sides:
-    """Left, right, bottom and top of one pose, with room for names."""
+    """Return left, right, bottom and top of one pose, with room for names."""
     bodies, view = Bodies(pose), _flat if scene.space == "planar" else _seen
     lines = [line for outline in drawing.outlines for line in bodies.lines(outline)]
     lines += [line for stretch in drawing.stretches for line in bodies.stretched(stretch)]
@@ -127,7 +127,7 @@ def around(scene: Scene, drawing: Drawing, pose: Array) -> Sides:
 
 
 def limits(scene: Scene, drawing: Drawing, all_poses: Array) -> Sides:
-    """Left, right, bottom and top of all the motion, on paper."""
+    """Return left, right, bottom and top of all the motion, on paper."""
     if scene.space == "planar":
         (left, bottom, _), (right, top, _) = drawing.box
         return left, right, bottom, top
@@ -222,7 +222,7 @@ def _widen(sides: Sides, aspect: float) -> Sides:
 
 
 def check_film(path: str | Path, count: int | None, speed: float | None) -> None:
-    """UsageError if such a film or strip cannot be made here."""
+    """Raise UsageError if such a film or strip cannot be made here."""
     if count is not None and not 1 <= count <= MOST_STRIP:
         raise UsageError(f"a strip has 1 to {MOST_STRIP} pictures, not {count}", "bad-film")
     if speed is not None and not 0.0 < speed < np.inf:
@@ -335,7 +335,7 @@ def frame_times(t: Array, speed: float | None) -> Array:
 
 
 def _between(t: Array, all_poses: Array, times: Array) -> Array:
-    """Poses between the rows, linear in all seven numbers, Euler parameters brought back to length one."""
+    """Interpolate poses between the rows, linear in all seven numbers, Euler parameters brought back to length one."""
     flat = all_poses.reshape(len(t), -1)
     found = np.column_stack([np.interp(times, t, column) for column in flat.T]).reshape(len(times), -1, 7)
     found[..., 3:] /= np.linalg.norm(found[..., 3:], axis=-1, keepdims=True)

@@ -132,7 +132,7 @@ def chosen(motion: Trajectory, patterns: Sequence[str]) -> list[Panel]:
 
 
 def overview(motion: Trajectory) -> list[Panel]:
-    """Angles and positions beside their velocities, then energy and errors; or the forces that actuators need."""
+    """Draw angles and positions beside their velocities, then energy and errors; or the forces that actuators need."""
     if "actuators" in motion.tables:
         actuators = motion.tables["actuators"].columns.labels
         return chosen(motion, [f"{kind}:{name}" for kind in ("actuator", "power") for name in actuators])
@@ -191,7 +191,7 @@ def _title(motion: Trajectory) -> str:
 
 
 def tidy(axes: Axes) -> None:
-    """Two spines, in grey, and the grid behind everything."""
+    """Leave two spines, in grey, and the grid behind everything."""
     axes.set_axisbelow(True)
     axes.tick_params(colors=INK, labelsize=9)
     for side, spine in axes.spines.items():

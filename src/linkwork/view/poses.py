@@ -36,7 +36,7 @@ def refuse_damage(motion: Trajectory) -> Iterator[None]:
 
 
 def poses(scene: Scene, motion: Trajectory | Mapping[str, Array]) -> Array:
-    """Position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time t.
+    """Return position and Euler parameters (x, y, z, e0, e1, e2, e3) of every body but the ground at every time t.
 
     A turn by phi about z is e = (cos phi/2, 0, 0, sin phi/2).
     """

@@ -47,7 +47,9 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def aligned(lines: Lines, columns: int | None = None) -> str:
-    """Labels on the left, their text in one column beside them; of so many columns, what is longer goes on below."""
+    """Write labels on the left, their text in one column beside them; in so many columns, what is longer
+    goes on below.
+    """
     width = max((len(label) for label, _ in lines), default=0)
     if columns is not None and columns < width + 2 + NARROW:  # texts below their labels
         parts = [[label, *(f"  {part}" for part in fitted(text, columns - 2))] for label, text in lines]
@@ -59,7 +61,7 @@ def aligned(lines: Lines, columns: int | None = None) -> str:
 
 
 def fitted(text: str, columns: int) -> list[str]:
-    """Lines of so many columns that end between words, never within a number."""
+    """Break text into lines of so many columns that end between words, never within a number."""
     if len(text) <= columns:
         return [text]
     return wrap(re.sub(" {3,}", "  ", text), columns, break_long_words=False, break_on_hyphens=False)
@@ -152,7 +154,7 @@ def _event_lines(motion: Trajectory) -> Lines:
 
 
 def check_lines(report: Report) -> Lines:
-    """Counts, rank and start values."""
+    """List counts, rank and start values."""
     r = report
     lines = [
         ("model", r.name),
@@ -185,7 +187,7 @@ def check_lines(report: Report) -> Lines:
 
 
 def _open_gaps(gaps: Mapping[str, Mapping[str, float]], per_second: str = "") -> str:
-    """Joints with their gaps, the widest first."""
+    """Return joints with their gaps, the widest first."""
     entries = [(gap, joint, unit) for joint, by_unit in gaps.items() for unit, gap in by_unit.items()]
     return ", ".join(
         f"{joint} {gap:.3g} {unit}{per_second}" for gap, joint, unit in sorted(entries)[::-1] if gap > SEEN
@@ -244,7 +246,7 @@ def mode_lines(found: Modes) -> Lines:
 
 
 def reading_lines(found: Mapping[str, Any], seconds: str = "s") -> Lines:
-    """Coupler curves by their extent, dead centres, transmission angle; a table of input and output row by row."""
+    """List coupler curves by their extent, dead centres, transmission angle; a table of input and output row by row."""
     lines = []
     for point, curve in found.get("coupler_curves", {}).items():
         seen = curve * (abs(curve) > ROUNDING * abs(curve).max())
@@ -339,7 +341,7 @@ def progress(label: str, work: str = COMPILING) -> Iterator[Callable[[float, flo
 
 @contextmanager
 def _after_a_while(do: Callable[[], None]) -> Iterator[None]:
-    """Do it if the block takes longer than PATIENCE."""
+    """Call it if the block takes longer than PATIENCE."""
     timer = threading.Timer(PATIENCE, do)
     timer.daemon = True
     timer.start()

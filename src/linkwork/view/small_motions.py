@@ -168,7 +168,7 @@ def label_of(mode: Mode) -> str:
 
 
 def write(found: Linearization, files: Sequence[Path]) -> None:
-    """Modes in the viewer, the slowest first; eigenvalues as a picture; matrices as data."""
+    """Write modes in the viewer, the slowest first; eigenvalues as a picture; matrices as data."""
     for file in files:
         suffix = file.suffix.lower()
         if suffix == ".html":
@@ -217,7 +217,9 @@ def plane(found: Linearization) -> Figure:
 
 
 def locus(found: Family) -> Figure:
-    """Eigenvalues in the complex plane as the parameter grows; real and imaginary parts over it; crossings marked."""
+    """Draw eigenvalues in the complex plane as the parameter grows; real and imaginary parts over it;
+    crossings marked.
+    """
     from linkwork.view.shown import ShownFigure
 
     fig = ShownFigure(figsize=(12.0, 5.4), layout="constrained", facecolor="white")
@@ -249,7 +251,7 @@ def locus(found: Family) -> Figure:
 
 
 def bode(found: Linearization) -> Figure:
-    """Amplitude and phase of every output to every input, over frequencies about those of the modes."""
+    """Draw amplitude and phase of every output to every input, over frequencies about those of the modes."""
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
 

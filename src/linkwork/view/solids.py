@@ -51,7 +51,9 @@ class Solid:
 
 
 def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodies], unit: float) -> Iterator[Stretch]:
-    """Bodies without a shape as rods from their points to the mass centre, massless rods, springs and telescopes."""
+    """Draw bodies without a shape as rods from their points to the mass centre, massless rods, springs and
+    telescopes.
+    """
     index = {body.name: k for k, body in enumerate(scene.bodies)}
     for k, spots in enumerate(anchors[1:], start=1):
         if scene.bodies[k].shape is None and not _is_plate(spots):
@@ -70,7 +72,7 @@ def limbs(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodie
 
 
 def _between(mark: Mark, least: float, u: float) -> Iterator[tuple[str, list[list[Point]], bool]]:
-    """What is drawn between the two points of a joint, a force or a driver."""
+    """Draw what is between the two points of a joint, a force or a driver."""
     if mark.type in ("distance", "revolute-spherical", "universal-spherical"):
         yield "rod", [tube(0.55 * u)], True
     elif mark.type == "driver":
@@ -86,7 +88,7 @@ def _between(mark: Mark, least: float, u: float) -> Iterator[tuple[str, list[lis
 
 
 def lengths(mark: Mark, i: int, j: int, seen: Sequence[Bodies]) -> tuple[float, float]:
-    """The least and the largest distance of the points of a mark along the motion."""
+    """Return the least and the largest distance of the points of a mark along the motion."""
     found = [float(np.linalg.norm(b.point(j, mark.points[1]) - b.point(i, mark.points[0]))) for b in seen]
     return min(found), max(found)
 
@@ -105,14 +107,14 @@ def _is_base(scene: Scene, spots: Sequence[Point]) -> bool:
 
 
 def _axes(spots: Sequence[Point]) -> tuple[Array, Array]:
-    """How far points spread from their middle along three directions, the farthest first, and the directions."""
+    """Find how far points spread from their middle along three directions, the farthest first, and the directions."""
     own = np.array(spots) - np.mean(spots, axis=0)
     _, spread, axes = np.linalg.svd(np.vstack([own, np.zeros((3, 3))]))
     return spread, axes
 
 
 def _plate(k: int, name: str, spots: Sequence[Point], u: float) -> Solid:
-    """The hull of points; of those in a plane a plate with room for pins at its edge."""
+    """Find the hull of points; of those in a plane a plate with room for pins at its edge."""
     spread, axes = _axes(spots)
     corners = np.array(spots)
     if spread[2] <= FLAT * spread[0]:
@@ -124,7 +126,7 @@ def _plate(k: int, name: str, spots: Sequence[Point], u: float) -> Solid:
 
 
 def solids(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodies], unit: float) -> list[Solid]:
-    """The shapes of bodies, plates through their points and the symbols of joints."""
+    """Collect the shapes of bodies, plates through their points and the symbols of joints."""
     index = {body.name: k for k, body in enumerate(scene.bodies)}
     found = [solid for k, body in enumerate(scene.bodies) if body.shape for solid in _shape(k, body.name, body.shape)]
     for k, (body, spots) in enumerate(zip(scene.bodies, anchors, strict=True)):
@@ -141,7 +143,7 @@ def solids(scene: Scene, anchors: Sequence[Sequence[Point]], seen: Sequence[Bodi
 
 
 def _surfaces(scene: Scene, seen: Sequence[Bodies], u: float, index: Mapping[str, int]) -> Iterator[Solid]:
-    """What touches: planes as far as they are used, and balls."""
+    """Draw what touches: planes as far as they are used, and balls."""
     planes: dict[tuple[str, Point, Point], list[Mark]] = {}
     for mark in (*scene.forces, *scene.joints):
         if mark.type in ("plane-contact", *ROLLING) and mark.axis is not None:
@@ -165,7 +167,7 @@ def _surfaces(scene: Scene, seen: Sequence[Bodies], u: float, index: Mapping[str
 
 
 def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
-    """What the model says; the shapes of the plane lie in the x-y plane of the body."""
+    """Draw what the model says; the shapes of the plane lie in the x-y plane of the body."""
     match shape["type"]:
         case "box":
             (width, height, _), turn = shape["size"], shape["angle"]
@@ -197,7 +199,7 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
     x_j = _across(z_j)
 
     def rail() -> Solid:
-        """A thin rod along the axis as far as the motion goes."""
+        """Draw a thin rod along the axis as far as the motion goes."""
         travel = [float(np.dot(b.A[i] @ z, b.point(j, at_j) - b.point(i, at_i))) for b in seen]
         least, most = min(travel) - RAIL * u, max(travel) + RAIL * u
         middle = tuple(p + 0.5 * (least + most) * c for p, c in zip(at_i, z, strict=True))
@@ -264,7 +266,7 @@ def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iter
 
 
 def rim(mark: Mark) -> list[Point]:
-    """How far what rolls reaches from its centre, along the axes of its body."""
+    """Find how far what rolls reaches from its centre, along the axes of its body."""
     if mark.type not in ROLLING or not mark.radii:
         return []
     half = mark.radii if mark.type == "rolling-ellipsoid" else (mark.radii[0],) * 3
@@ -273,7 +275,7 @@ def rim(mark: Mark) -> list[Point]:
 
 
 def _ellipse(half: Sequence[float], k: int) -> tuple[Point, ...]:
-    """That in which an ellipsoid is cut across its axis k."""
+    """Find the ellipse in which an ellipsoid is cut across its axis k."""
     one, other = (np.eye(3)[i] * half[i] for i in range(3) if i != k)
     turns = (2.0 * pi * n / ROUND for n in range(ROUND))
     return tuple(_point(cos(t) * one + sin(t) * other) for t in turns)
@@ -290,18 +292,20 @@ def _unit(axis: Point) -> Point:
 
 
 def _turned(bodies: Bodies, i: int, j: int, z: Point) -> Point:
-    """A direction of body i as body j has it."""
+    """Return a direction of body i as body j has it."""
     return _point(bodies.A[j].T @ bodies.A[i] @ np.array(z))
 
 
 def _across(z: Point) -> Point:
-    """A direction perpendicular to z."""
+    """Return a direction perpendicular to z."""
     least = int(np.argmin(np.abs(z)))
     return _unit(_point(np.cross(z, np.eye(3)[least])))
 
 
 def silhouette(solid: Solid, bodies: Bodies, right: Array, up: Array) -> tuple[Array, Lines]:
-    """The outline of a solid as it is seen, corner by corner in space, and the edges inside it that are in sight."""
+    """Return the outline of a solid as it is seen, corner by corner in space, and the edges inside it that are in
+    sight.
+    """
     r, A = bodies.r[solid.body], bodies.A[solid.body]
     at, eye = r + A @ np.array(solid.at), np.cross(right, up)
     turns = [2.0 * pi * k / ROUND for k in range(ROUND)]

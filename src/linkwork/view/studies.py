@@ -61,7 +61,7 @@ def _name(axis: Any, x: str, y: str) -> None:
 
 
 def plot_study(study: xarray.Dataset, names: Sequence[str] = ()) -> Figure:
-    """Curves over one parameter, one for each value of a second; maps over two; of samples each over each."""
+    """Plot curves over one parameter, one for each value of a second; maps over two; of samples each over each."""
     takes, varied = taken_of(study, names), varied_in(study)
     if "point" in study.dims:
         return _plot_samples(study, takes, varied)
@@ -176,7 +176,7 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def plot_fit(found: Fit) -> Figure:
-    """What is measured, and the motions before and after, a picture for each column."""
+    """Plot what is measured, and the motions before and after, a picture for each column."""
     check_extra("matplotlib")
     from linkwork.view.shown import ShownFigure
 
@@ -195,7 +195,7 @@ def plot_fit(found: Fit) -> Figure:
 
 
 def slope_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """How numbers taken of a motion depend on parameters, in words."""
+    """Say how numbers taken of a motion depend on parameters."""
     lines = [("model", str(data["model"]))]
     for take, found in data["of"].items():
         unit = f" {found['unit']}" if found["unit"] else ""
@@ -211,7 +211,7 @@ def slope_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def fit_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """Parameters that fit a measured motion, in words."""
+    """Say which parameters fit a measured motion, and how well they are known."""
     lines = [("model", str(data["model"]))]
     for name, own in data["fit"].items():
         low, high = own["interval"]

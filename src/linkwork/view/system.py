@@ -99,7 +99,7 @@ def _case(case: Case) -> Iterator[str]:
 
 
 def _shortly(sides: Iterable[Expr], relation: str) -> str:
-    """Relations that fit on a line; the others by their number."""
+    """Write relations that fit on a line; of the others their number."""
     lines = [f"{text(own)} {relation}" for own in sides]
     short = [line for line in lines if len(line) <= WIDTH and "\n" not in line]
     rest = len(lines) - len(short)

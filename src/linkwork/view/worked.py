@@ -87,7 +87,7 @@ def _is_number(part: Part) -> bool:
 
 
 def _columns(rows: Iterable[Sequence[Part]], header: int, to_the_right: Sequence[bool]) -> str:
-    """Aligned columns."""
+    """Align columns."""
     columns = []
     for column, right in zip(zip(*rows, strict=True), to_the_right, strict=True):
         cells = [_text(part) for part in column]
@@ -233,7 +233,7 @@ def cell(worked: Worked) -> str:
 
 
 def html_blocks(blocks: Sequence[Block]) -> str:
-    """Blocks of an exercise as a part of a page."""
+    """Write blocks of an exercise as a part of a page."""
     return "\n".join(_html_block(block) for block in blocks)
 
 

@@ -40,7 +40,7 @@ class Hand(BodyForce):
 
 
 def holds(body: str) -> str:
-    """The parameter that is 1 while a hand holds this body."""
+    """Return the parameter that is 1 while a hand holds this body."""
     return f"hand.holds.{body}'"
 
 
@@ -53,13 +53,13 @@ def place(axis: str) -> str:
 
 
 def hand_parameters(model: Model) -> list[str]:
-    """The parameters of hands on the bodies of a model."""
+    """Return the parameters of hands on the bodies of a model."""
     own = [name(axis) for name in (arm, place) for axis in AXES[: len(model.gravity)]]
     return [STIFFNESS, DAMPING, HONEY, *own, *(holds(body.name) for body in model.bodies)]
 
 
 def with_hands(model: Model) -> Model:
-    """The model with a hand for every body, of which none holds anything."""
+    """Return the model with a hand for every body, of which none holds anything."""
     at, to = (tuple(symbol(name(axis)) for axis in AXES[: len(model.gravity)]) for name in (arm, place))
     hands = [Hand(f"hand {body.name}'", body, symbol(holds(body.name)), at, to) for body in model.bodies]
     parameters = {**model.parameters, **dict.fromkeys(hand_parameters(model), 0.0)}

@@ -75,7 +75,7 @@ class Program:
 
 
 def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
-    """The motion of a model, or that of its drivers, as a program; UsageError if it needs Python on its way.
+    """Make a program of the motion of a model, or of its drivers; UsageError if it needs Python on its way.
 
     With `hands` bodies can be held while it runs; a model that is left in the coordinates of its bodies then goes in
     those that take the fewest operations, as all of it is computed again for each picture.
@@ -106,7 +106,7 @@ def _modes(model: Model) -> Modes | None:
 
 
 def _begin(mechanism: Mechanism, driven: bool) -> Course:
-    """A motion that is about to begin, as the model states it."""
+    """Begin a motion as the model states it."""
     settings = mechanism.model.simulation
     times = report_times(0.0, settings.t_end, settings.step)
     if driven:
@@ -129,7 +129,7 @@ def _turns_stiff(mechanism: Mechanism) -> bool:
 
 
 def _refusal(course: Course) -> str:
-    """Why a motion needs Python on its way, or nothing."""
+    """Say why a motion needs Python on its way, or nothing."""
     motion = course.motion
     e, model = motion.system.equations, motion.mechanism.model
     asked = [event.name for event, asks in zip(e.events, course.asks, strict=True) if asks]
@@ -273,7 +273,7 @@ class _Writing:
         return Program(module, about)
 
     def closing(self) -> dict[str, Any]:
-        """The start, closed, and what its equations are measured by."""
+        """Return the start, closed, and what its equations are measured by."""
         start, e, moving = self.start, self.start.equations, self.system.equations
         entries, first = list(e.M), len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None)
         diagonal = [first + entries.index((k, k)) if (k, k) in entries else -1 for k in range(len(e.v))]
@@ -299,7 +299,9 @@ class _Writing:
         }  # fmt: skip
 
     def parameters(self) -> Iterator[dict[str, Any]]:
-        """What can be changed: parameters that the model names, numbers of its elements, where and how it starts."""
+        """Return what can be changed: parameters that the model names, numbers of its elements, where and how it
+        starts.
+        """
         model, e = self.motion.mechanism.model, self.start.equations
         ranges, sides = model.live, {dyad.sigma for dyad in self.system.equations.chart.dyads}
         for k, (x, value) in enumerate(self.system.equations.parameters.items()):
@@ -326,7 +328,7 @@ class _Writing:
             yield {"name": w.speed, "kind": "velocity", "place": k, "unit": f"{w.unit}/s", **within}
 
     def switches(self) -> dict[str, Any]:
-        """Places among the parameters of gravity, and of hands where there are some."""
+        """Return places among the parameters of gravity, and of hands where there are some."""
         values = {str(x.value): k for k, x in enumerate(self.system.equations.parameters)}
         model = self.motion.mechanism.model
         found: dict[str, Any] = {"gravity": [k for name, k in values.items() if GRAVITY.fullmatch(name)]}
@@ -343,7 +345,9 @@ class _Writing:
         return found
 
     def columns(self) -> list[dict[str, Any]]:
-        """Names, kinds and units of results, and where in a row (t, q, v, a, lam) or in what `report` returns."""
+        """Return names, kinds and units of results, and where in a row (t, q, v, a, lam) or in what `report`
+        returns.
+        """
         s, e = self.system, self.system.equations
         found, n = list[dict[str, Any]](), 1 + s.n_q + s.n_v
         firsts = zip((*e.chart.state, "lam"), (1, 1 + s.n_q, n, n + s.n_v), strict=True)
@@ -373,6 +377,6 @@ class _Writing:
 
 
 def _range(value: float, within: tuple[float, float] | None = None) -> dict[str, float]:
-    """Between which values a page moves one: as the model says, else half of it and twice as much."""
+    """Find between which values a page moves one: as the model says, else half of it and twice as much."""
     low, high = within or (sorted((value / 2.0, 2.0 * value)) if value else (-1.0, 1.0))
     return {"value": value, "low": low, "high": high}

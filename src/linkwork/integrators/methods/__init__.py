@@ -13,12 +13,12 @@ AUTO = Detecting(DOP853, 4.0)  # goes on with radau5 where it finds the motion s
 
 
 def integrators() -> tuple[str, ...]:
-    """The names of all methods, those of users among the explicit ones."""
+    """Return the names of all methods, those of users among the explicit ones."""
     return (*EXPLICIT, RADAU5, ALPHA, AUTO.name)
 
 
 def method_of(name: str) -> Preparable:
-    """The method of this name."""
+    """Return the method of this name."""
     if name in (RADAU5, ALPHA):
         return _implicit_method(name)
     return AUTO if name == AUTO.name else EXPLICIT[name]
@@ -26,7 +26,7 @@ def method_of(name: str) -> Preparable:
 
 @cache
 def _implicit_method(name: str) -> Preparable:
-    """Those that are imported when they are first asked for."""
+    """Import an implicit method when it is first asked for."""
     if name == RADAU5:
         from linkwork.integrators.methods.radau5 import Radau5
 

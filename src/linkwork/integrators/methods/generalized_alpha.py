@@ -100,7 +100,7 @@ def places(own: Pointer, n: int) -> Alpha:
 
 @kernel
 def alpha_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """a and lam where the motion begins, or forces jump: those of the state there."""
+    """Take a and lam where the motion begins, or forces jump: those of the state there."""
     at = open_run(m)
     its = places(own, at.n)
     first = 1 + at.ny - its.n_v - its.m
@@ -113,7 +113,7 @@ def alpha_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
-    """A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while."""
+    """Set A = a + (alpha_m - alpha_f) h a' with the change a' of a over a short while."""
     n_q, n_v = its.n_q, its.n_v
     while_ = NUDGE * at.h
     call(its.dynamics, at.x, p, its.f, w)
@@ -132,7 +132,7 @@ def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
 
 
 def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
-    """J at the end of the step as far as it is known, and the factor of S; whether that is regular."""
+    """Evaluate J at the end of the step as far as it is known, and factor S; return whether that is regular."""
     n_q, n_v, m, n_y = its.n_q, its.n_v, its.m, at.ny
     width, size, first, h = at.n, n_v + m, n_y - n_v - m, at.h
     call(its.jacobian, at.x_new, p, its.entries, w)
@@ -160,7 +160,9 @@ def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
 
 
 def move(at: Run, its: Alpha, p: Pointer, w: Pointer) -> None:
-    """q_new = q o exp(dx). `retract` turns by 2 atan(|x|/2); so turns x are made |x| = 2 tan(angle/2) before."""
+    """Compute q_new = q o exp(dx). `retract` turns by 2 atan(|x|/2); so turns x are made |x| = 2
+    tan(angle/2) before.
+    """
     n_q, n_v = its.n_q, its.n_v
     copy(offset(at.x, 1), its.moved, n_q)
     dx = offset(its.moved, n_q)
@@ -175,7 +177,7 @@ def move(at: Run, its: Alpha, p: Pointer, w: Pointer) -> None:
 
 
 def update(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
-    """A_new and the positions and velocities at the end from the accelerations there."""
+    """Find A_new and the positions and velocities at the end from the accelerations there."""
     n_q, n_v, h = its.n_q, its.n_v, at.h
     for i in range(n_v):
         mixed = (1.0 - its.alpha_f) * at.x_new[first + i] + its.alpha_f * at.x[first + i]
@@ -187,7 +189,7 @@ def update(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
 
 
 def weigh(at: Run, its: Alpha, dx: Pointer) -> float:
-    """The mean size of a change of positions by the tolerances, those of coordinates that move alike."""
+    """Measure a change of positions by the tolerances, in the mean, those of coordinates that move alike."""
     n_q, n_v, n_y = its.n_q, its.n_v, at.ny
     total = 0.0
     for k in range(n_q):
@@ -197,7 +199,7 @@ def weigh(at: Run, its: Alpha, dx: Pointer) -> float:
 
 
 def weigh_velocities(at: Run, its: Alpha, p: Pointer, w: Pointer) -> float:
-    """The mean error of the velocities by their tolerances, with a'' from the slopes of a over this step and the last.
+    """Measure the mean error of velocities by their tolerances, with a'' from slopes of a over this step and the last.
 
     This a is that of `dynamics`: the one of the method is off by O(h) across the constraints, where it makes the
     positions right.
@@ -215,7 +217,7 @@ def weigh_velocities(at: Run, its: Alpha, p: Pointer, w: Pointer) -> float:
 
 
 def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
-    """Newton's iteration for the end of the step; whether it converges."""
+    """Iterate by Newton for the end of the step; return whether it converges."""
     n_v, m, n_y = its.n_v, its.m, at.ny
     size, first = n_v + m, n_y - n_v - m
     by_a = (1.0 - its.alpha_m) / ((1.0 - its.alpha_f) * at.h * at.h * its.beta)
@@ -247,7 +249,7 @@ def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
 
 @kernel
 def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """A step with its error estimate, as memory.py asks for."""
+    """Make a step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = places(own, at.n)
     n_q, n_v, n_y = its.n_q, its.n_v, at.ny
@@ -303,7 +305,9 @@ def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 @kernel
 def alpha_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """Cubic polynomials by values and rates at both ends; straight lines for a and lam. As memory.py asks for."""
+    """Prepare cubic polynomials by values and rates at both ends; straight lines for a and lam. As memory.py
+    asks for.
+    """
     at = open_run(m)
     n, h = at.n, at.h
     for i in range(at.ny):

@@ -111,7 +111,9 @@ def systems_sizes(
     of: tuple[int, ...] = (0, 0, 0),
     blocks: Blocks = (),
 ) -> tuple[int, ...]:
-    """What `systems_places` takes, for a Jacobian with this pattern, or these blocks for sizes `of` q, v and Psi."""
+    """Return what `systems_places` takes, for a Jacobian with this pattern, or these blocks for sizes `of` q, v and
+    Psi.
+    """
     planned = plan.sizes[1:] if plan is not None else (0, 0, 0)
     return len(mass), len(pattern), int(np.count_nonzero(mass)), *planned, *of, sum(map(len, blocks))
 
@@ -144,12 +146,12 @@ def fill_systems(
 
 
 def entries_of(at: Systems) -> tuple[Pointer, int]:
-    """Where those of J stand, and how many."""
+    """Find where the entries of J stand, and how many."""
     return (at.tangent.J, at.tangent.n_entries) if at.tangent.n_entries > 0 else (at.J, at.n_entries)
 
 
 def multiply_mass(at: Systems, x: Pointer, y: Pointer) -> None:
-    """y := M x; M of a motion by its accelerations is one."""
+    """Compute y := M x; M of a motion by its accelerations is one."""
     if at.tangent.n_entries > 0:
         copy(x, y, at.n)
         return
@@ -159,7 +161,7 @@ def multiply_mass(at: Systems, x: Pointer, y: Pointer) -> None:
 
 
 def load_values(at: Systems, c: float, values: Pointer) -> None:
-    """c M - J among the values of the elimination."""
+    """Load c M - J among the values of the elimination."""
     clear(values, 0, at.n_upper + at.n_lower)
     for k in range(at.n_entries):
         values[integer(at.place, k)] = -at.J[k]
@@ -168,7 +170,7 @@ def load_values(at: Systems, c: float, values: Pointer) -> None:
 
 
 def load_full(at: Systems, c: float, E: Pointer, scale: float) -> None:
-    """c M - scale J as a full matrix."""
+    """Load c M - scale J as a full matrix."""
     clear(E, 0, at.n * at.width)
     for k in range(at.n_entries):
         E[integer(at.row, k) * at.width + integer(at.column, k)] = -scale * at.J[k]
@@ -199,7 +201,7 @@ def is_sound(at: Systems, a: float, b: float) -> bool:
 
 
 def factor_as_planned(at: Systems, c: float, a: float, b: float) -> bool:
-    """The factors of c M - J and (a + i b) M - J with the planned pivots; whether they are sound."""
+    """Factor c M - J and (a + i b) M - J with the planned pivots; return whether they are sound."""
     load_values(at, c, at.values)
     if not eliminate(at.of, at.n, at.n_upper, at.values):
         return False
@@ -223,7 +225,7 @@ def factor_as_planned(at: Systems, c: float, a: float, b: float) -> bool:
 
 
 def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
-    """The factors of c M - J and, unless b is 0, of (a + i b) M - J; whether these are regular."""
+    """Factor c M - J and, unless b is 0, (a + i b) M - J; return whether these are regular."""
     if at.tangent.n_entries > 0:
         return factor_tangent(at.tangent, c, a, b)
     if at.n_upper > 0:
@@ -242,7 +244,7 @@ def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
 
 
 def solve_real(at: Systems, x: Pointer) -> None:
-    """x := (c M - J)^-1 x."""
+    """Compute x := (c M - J)^-1 x."""
     if at.tangent.n_entries > 0:
         solve_for_real(at.tangent, x)
     elif at.is_full:
@@ -252,7 +254,7 @@ def solve_real(at: Systems, x: Pointer) -> None:
 
 
 def solve_both(at: Systems, x: Pointer, y: Pointer, z: Pointer) -> None:
-    """x := (c M - J)^-1 x and y + i z := ((a + i b) M - J)^-1 (y + i z)."""
+    """Compute x := (c M - J)^-1 x and y + i z := ((a + i b) M - J)^-1 (y + i z)."""
     if at.tangent.n_entries > 0:
         solve_for_both(at.tangent, x, y, z)
         return

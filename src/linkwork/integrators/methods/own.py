@@ -34,12 +34,12 @@ def nodes(tree: Tree) -> int:
 
 @cache
 def trees(count: int) -> tuple[Tree, ...]:
-    """All rooted trees of so many nodes."""
+    """Return all rooted trees of so many nodes."""
     return tuple(dict.fromkeys(tuple(sorted(tree)) for tree in _forests(count - 1, count - 1)))
 
 
 def _forests(count: int, largest: int) -> Iterator[Tree]:
-    """Collections of trees with so many nodes in all, none larger than `largest`."""
+    """Return collections of trees with so many nodes in all, none larger than `largest`."""
     if count == 0:
         yield ()
     for size in range(min(count, largest), 0, -1):
@@ -50,7 +50,7 @@ def _forests(count: int, largest: int) -> Iterator[Tree]:
 
 
 def weight(tree: Tree, A: Array) -> Array:
-    """Phi of every stage."""
+    """Compute Phi of every stage."""
     return np.asarray(np.prod([np.ones(len(A)), *(A @ weight(branch, A) for branch in tree)], axis=0))
 
 
@@ -59,7 +59,7 @@ def density(tree: Tree) -> int:
 
 
 def order_of(A: Array, b: Array, most: int) -> int:
-    """The order of a method, `most` at most."""
+    """Return the order of a method, `most` at most."""
     for order in range(1, most + 1):
         for tree in trees(order):
             if abs(b @ weight(tree, A) - 1.0 / density(tree)) > TYPED:
@@ -110,7 +110,7 @@ def add_tableau(
 
 
 def extend(b: Array, s: int) -> tuple[tuple[Row], tuple[Row]]:
-    """A further stage at a quarter of the step, and the quartic inside the step whose slope there is that stage.
+    """Extend by a stage at a quarter of the step, and by the quartic inside the step whose slope there is that stage.
 
     The stage is on the cubic Hermite polynomial of the step; the quartic adds theta^2 (1 - theta)^2, which has no slope
     in the middle, where the stage would tell nothing.                                  [hairer1993, section II.6]

@@ -75,7 +75,7 @@ FLOOR = 1e-2  # of the error that the predictive control remembers
 
 
 def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
-    """f at its.x; where it is not finite, that state is left for the loop."""
+    """Evaluate f at its.x; where it is not finite, that state is left for the loop."""
     call(at.derivative, its.x, p, out, w)
     at.evaluations += 1
     if is_finite(out, at, at.ny):
@@ -87,7 +87,8 @@ def evaluate(at: Run, its: Radau, p: Pointer, out: Pointer, w: Pointer) -> bool:
 
 
 def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
-    """J: exact where it is given, else by difference quotients at the beginning of the step; whether f is finite there.
+    """Evaluate J: exact where it is given, else by difference quotients at the start of the step; return if f is
+    finite.
 
     The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
     as the direction of a stiff spring, is then half as far off.
@@ -128,7 +129,7 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
 
 
 def forget_last(its: Radau) -> None:
-    """The next step does not continue the last one."""
+    """Forget the last step, which the next one does not continue."""
     its.t_begin = its.t_end = math.nan
     its.has_last = False
     its.is_slow, its.contraction = True, 1.0  # the Jacobian may have changed
@@ -137,7 +138,9 @@ def forget_last(its: Radau) -> None:
 
 @kernel
 def radau_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """Accelerations and multipliers where the motion begins, or forces jump: those of the state there, and mu = 0."""
+    """Take accelerations and multipliers where the motion begins, or forces jump: those of the state there,
+    and mu = 0.
+    """
     at = open_run(m)
     its = open_radau(own, at)
     forget_last(its)
@@ -156,7 +159,7 @@ def find_unknowns(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 
 def set_weights(at: Run, its: Radau) -> float:
-    """Reciprocals of the tolerances, and what Newton's iteration may leave of them."""
+    """Set reciprocals of the tolerances, and what Newton's iteration may leave of them."""
     n_rates, usual = at.n_rates, 0.1 * at.rtol**POWER
     rtol: float = usual if not its.is_scaled else 0.1 * at.rtol**POWER_OF_INDEX_3
     its.allowed = rtol
@@ -172,7 +175,7 @@ def set_weights(at: Run, its: Radau) -> float:
 
 
 def weigh_by_change(at: Run, its: Radau, most: float) -> None:
-    """Components of index 2 by what they change in the step, h J_ij dy_j of each y_i.
+    """Weigh components of index 2 by what they change in the step, h J_ij dy_j of each y_i.
 
     In Newton's iteration by themselves, so many times as much at most: rounding of y_i divided by h is left of them.
     """
@@ -189,7 +192,7 @@ def weigh_by_change(at: Run, its: Radau, most: float) -> None:
 
 
 def norm(at: Run, weight: Pointer, x: Pointer) -> float:
-    """The root of the mean of the squares of x by the tolerances."""
+    """Return the root of the mean of the squares of x by the tolerances."""
     total = 0.0
     for i in range(at.ny):
         total += (x[i] * weight[i]) ** 2
@@ -197,14 +200,14 @@ def norm(at: Run, weight: Pointer, x: Pointer) -> float:
 
 
 def combine(rows: Pointer, X: Pointer, n: int, ny: int, Y: Pointer) -> None:
-    """Y := (rows x I) X for a matrix of three rows."""
+    """Compute Y := (rows x I) X for a matrix of three rows."""
     for k in range(3):
         for i in range(ny):
             Y[k * n + i] = rows[3 * k] * X[i] + rows[3 * k + 1] * X[n + i] + rows[3 * k + 2] * X[2 * n + i]
 
 
 def guess_stages(at: Run, its: Radau) -> None:
-    """The polynomial of the last step, continued, or zero, or of index 3 Euler's step."""
+    """Guess the stages by the polynomial of the last step, continued, or zero, or of index 3 by Euler's step."""
     n, ny = at.n, at.ny
     for k in range(3):
         extrapolate(at, its, its.c[k], offset(its.Z, k * n))
@@ -215,14 +218,14 @@ def guess_stages(at: Run, its: Radau) -> None:
 
 
 def go_straight(at: Run, its: Radau) -> None:
-    """Euler's step."""
+    """Make Euler's step."""
     for k in range(3):
         for i in range(at.n_rates):
             its.Z[k * at.n + i] = its.c[k] * at.h * at.k[i]
 
 
 def continue_last(at: Run, its: Radau) -> None:
-    """A step too short to be solved for: the last one's polynomial, or Euler's step.
+    """Make a step too short to be solved for by the last one's polynomial, or as Euler's step.
 
     Its error is about TINY of the last one's, or less than a tolerance.
     """
@@ -238,7 +241,7 @@ def continue_last(at: Run, its: Radau) -> None:
 
 
 def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
-    """R = T^-1 f - (1/h) Lambda M W; whether f is finite at all stages."""
+    """Form R = T^-1 f - (1/h) Lambda M W; return whether f is finite at all stages."""
     n, ny, h = at.n, at.ny, at.h
     for k in range(3):
         its.x[0] = min(at.x[0] + its.c[k] * h, at.x_new[0])
@@ -263,7 +266,7 @@ def form_residual(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
 
 
 def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> int:
-    """Newton's iteration for the stages; how many rounds it took, or 0 where it does not converge.
+    """Iterate by Newton for the stages; return how many rounds it took, or 0 where it does not converge.
 
     It ends where its rate theta promises an error below `wanted` of the tolerance, theta/(1 - theta) |dW|, and is given
     up where the rounds left will not do by two ratios of changes, of which the first is that of a poor start too; then
@@ -314,7 +317,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
 
 
 def measure_error(at: Run, its: Radau, err: Pointer) -> float:
-    """The size of an error.
+    """Measure an error.
 
     What constraints leave of components v of index 2, (gamma/h M - J)^-1 (gamma/h err_v) for a short h, counts by
     itself too: it lasts, while the rest, which is larger by 1/h, is projected away.
@@ -330,7 +333,9 @@ def measure_error(at: Run, its: Radau, err: Pointer) -> float:
 
 
 def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) -> float:
-    """|(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered once more where it is large after no good step."""
+    """Estimate |(gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h)|, filtered again where it is large after no
+    good step.
+    """
     n, ny = at.n, at.ny
     Z_2, Z_3, M_Z, err = offset(its.Z, n), offset(its.Z, 2 * n), offset(its.R, n), its.R
     for i in range(ny):
@@ -354,7 +359,7 @@ def estimate_error(at: Run, its: Radau, p: Pointer, w: Pointer, is_new: bool) ->
 
 
 def judge_rise(at: Run, its: Radau) -> float:
-    """The error of a step in which its estimate, in proportion to h^4, has grown e^z times.
+    """Find the error of a step in which its estimate, in proportion to h^4, has grown e^z times.
 
     `weight` allows the estimate rtol^POWER, where the error of the step is h^2 times as small. That holds while h is
     small beside the time in which y changes; where a force sets in, its error is known to be the estimate times z^2.
@@ -364,7 +369,7 @@ def judge_rise(at: Run, its: Radau) -> float:
 
 
 def propose(at: Run, its: Radau, rounds: int) -> float:
-    """The ratio of the next step to this one, after a good one.
+    """Propose the ratio of the next step to this one, after a good one.
 
     The smaller of SAFETY fac/err^(1/4), with fac small where Newton's iteration was long, and of Gustafsson's
     predictive control; a little growth is left out, since the factors then serve again.
@@ -386,7 +391,7 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
 
 @kernel
 def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """A step with its error estimate, as memory.py asks for."""
+    """Make a step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_radau(own, at)
     n, ny, t = at.n, at.ny, at.x[0]

@@ -82,7 +82,7 @@ def open_radau(own: Pointer, at: Run) -> Radau:
 
 
 def fit(its: Radau, F: Pointer, n: int, ny: int) -> None:
-    """F_j of y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta F_2)) through the stages."""
+    """Fit F_j of y(theta) = y + theta (F_0 + (1 - theta) (F_1 + theta F_2)) through the stages."""
     c_1, c_2 = its.c[0], its.c[1]
     for i in range(ny):
         end = its.Z[2 * n + i]
@@ -94,7 +94,7 @@ def fit(its: Radau, F: Pointer, n: int, ny: int) -> None:
 
 
 def extrapolate(at: Run, its: Radau, c: float, Z: Pointer) -> None:
-    """The change up to t + c h by the polynomial of the last step, or zero."""
+    """Extrapolate the change up to t + c h by the polynomial of the last step, or zero."""
     n = at.n
     theta = 1.0 + c * at.h / its.h_last if its.has_last else 1.0
     for i in range(at.ny):
@@ -103,7 +103,7 @@ def extrapolate(at: Run, its: Radau, c: float, Z: Pointer) -> None:
 
 
 def follow_constraints(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
-    """F_j of q and v, of degree 4, by their slopes at the beginning and at the stages, and by the end of the step.
+    """Find F_j of q and v, of degree 4, by their slopes at the start and the stages, and by the end of the step.
 
     The slope of v at the beginning, where it is stiff, is filtered as the error is; that of q is not.
     """
@@ -141,7 +141,7 @@ def follow_constraints(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 @kernel
 def radau_dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """The polynomial inside a step, of degree 4 and order 4 where it can be, else 3, as memory.py asks for."""
+    """Prepare the polynomial inside a step, of degree 4 and order 4 where it can be, else 3, as memory.py asks for."""
     at = open_run(m)
     its = open_radau(own, at)
     n, ny = at.n, at.ny

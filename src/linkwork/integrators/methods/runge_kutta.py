@@ -83,17 +83,17 @@ def open_stages(own: Pointer, at: Run) -> Stages:
 
 
 def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
-    """Where the argument (t, y) of k_i stands."""
+    """Find where the argument (t, y) of k_i stands."""
     return offset(its.arguments, i * (BLOCK + at.n) + BLOCK - 1)
 
 
 def stage(at: Run, its: Stages, i: int) -> Pointer:
-    """k_i, i > 0."""
+    """Find k_i, i > 0."""
     return at.k_new if i == its.s else offset(its.stages, i * at.n)
 
 
 def gather_stages(at: Run, its: Stages) -> None:
-    """Have the k_i of a step that was computed among others."""
+    """Gather the k_i of a step that was computed among others."""
     if its.away != 0:
         k = memory_at(its.away, its.s * at.n * its.apart)
         for i in range(1, its.s):
@@ -102,7 +102,7 @@ def gather_stages(at: Run, its: Stages) -> None:
 
 
 def error_sums(at: Run, its: Stages) -> tuple[float, float]:
-    """The squares of both parts of the error of a step, in units of the tolerance, added up over the components."""
+    """Add up the squares of both parts of the error of a step, in units of the tolerance, over the components."""
     y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol
     high = low = 0.0
     for i in range(at.ny):
@@ -113,7 +113,7 @@ def error_sums(at: Run, its: Stages) -> tuple[float, float]:
 
 
 def error_norm(high: float, low: float, n: int) -> float:
-    """The error of a step in units of the tolerance, in the mean over n components; its form is Tableau's."""
+    """Measure the error of a step in units of the tolerance, in the mean over n components; its form is Tableau's."""
     return 0.0 if high == 0.0 else high / math.sqrt(n * (high + 0.01 * low))
 
 
@@ -129,7 +129,9 @@ def find_failure(at: Run, its: Stages, count: int) -> None:
 
 
 def compare_ends(at: Run, its: Stages) -> tuple[float, float]:
-    """Of the last stage of a good step and its end, two states at one time: |k_new - k_i|^2 and |y_new - y_i|^2."""
+    """Compare the last stage of a good step and its end, two states at one time: |k_new - k_i|^2 and |y_new
+    - y_i|^2.
+    """
     x, k, slope, gap = stage_argument(at, its, its.s - 1), stage(at, its, its.s - 1), 0.0, 0.0
     for j in range(at.n_norm):
         by = 1.0 / tolerance(at, j)
@@ -165,7 +167,7 @@ def judge_step(at: Run, its: Stages, high: float, low: float) -> None:
 
 @kernel
 def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """A step with its error estimate, as memory.py asks for."""
+    """Make a step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_stages(own, at)
     if its.limit < INF and stage_argument(at, its, its.s - 1)[0] == at.x[0]:  # a good step was right before
@@ -181,7 +183,7 @@ def step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 @kernel
 def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """k_s, the stages for dense output alone, and the F_j, as memory.py asks for."""
+    """Prepare k_s, the stages for dense output alone, and the F_j, as memory.py asks for."""
     at = open_run(m)
     its = open_stages(own, at)
     s, count = its.s, its.n_k
@@ -197,7 +199,7 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
 
 @functools.cache
 def prepare(method: Tableau, n: int, limit: float = INF) -> Method:
-    """The method with memory for vectors of n components; `limit` is that of `Detecting`."""
+    """Prepare the method with memory for vectors of n components; `limit` is that of `Detecting`."""
     count, n_dense = len(method.rows), len(method.W)
     own = np.zeros(size_of(places, n, count))
     its = places(own, n, count)
@@ -228,7 +230,7 @@ class Detecting:
 
 @functools.cache
 def parts_of(method: Tableau) -> machine.Code:
-    """The parts of a step that hold the coefficients: `evaluate` and `interpolate` of Stages."""
+    """Return the parts of a step that hold the coefficients: `evaluate` and `interpolate` of Stages."""
     if machine.missing():
         return interpreted.load({f.__name__: functools.partial(f, method) for f in (evaluate, interpolate)})
     text = code_of(method)
@@ -237,14 +239,14 @@ def parts_of(method: Tableau) -> machine.Code:
 
 
 def combine(at: Run, its: Stages, weights: Row) -> NDArray[np.float64]:
-    """h sum_j w_j k_j, by NumPy."""
+    """Add up h sum_j w_j k_j, by NumPy."""
     k = (at.k if j == 0 else stage(at, its, j)[: at.n] for j in range(len(weights)))
     terms = (w * k_j for w, k_j in zip(weights, k, strict=True) if w)
     return np.asarray(at.h * sum(terms, at.zeros[: at.n]))
 
 
 def evaluate_stage(method: Tableau, at: Run, its: Stages, i: int, p: Pointer, w: Pointer) -> None:
-    """k_i = f(t + c_i h, y + h sum_j a_ij k_j), not beyond the end of the step, where f may change."""
+    """Evaluate k_i = f(t + c_i h, y + h sum_j a_ij k_j), not beyond the end of the step, where f may change."""
     x = stage_argument(at, its, i)
     x[0] = min(at.x[0] + method.c[i] * at.h, at.x_new[0])
     x[1 : 1 + at.n] = at.x[1:] + combine(at, its, method.rows[i])
@@ -252,7 +254,7 @@ def evaluate_stage(method: Tableau, at: Run, its: Stages, i: int, p: Pointer, w:
 
 
 def evaluate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """From k_0 to y_new and the error estimate, with k_s if that needs it."""
+    """Evaluate from k_0 to y_new and the error estimate, with k_s if that needs it."""
     at = open_run(m)
     its = open_stages(own, at)
     for i in range(1, method.stages):
@@ -264,7 +266,7 @@ def evaluate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) 
 
 
 def interpolate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
-    """From k_s to the F_j."""
+    """Compute from k_s to the F_j."""
     at = open_run(m)
     its = open_stages(own, at)
     for i in range(method.stages + 1, len(method.rows)):
@@ -274,7 +276,7 @@ def interpolate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointe
 
 
 def code_of(method: Tableau) -> str:
-    """LLVM code of `evaluate` and `interpolate`."""
+    """Write LLVM code of `evaluate` and `interpolate`."""
     s, count, n_dense = method.stages, len(method.rows), len(method.W)
     described = {
         "m": [offsets_of(memory.places, n, n_dense, 0, 0, 0, 0, 0) for n in (0, 1)],
@@ -282,7 +284,7 @@ def code_of(method: Tableau) -> str:
     }
 
     def locate(name: str, base: str, field: str, further: int = 0, vectors: int = 0) -> list[str]:
-        """A place so many doubles and vectors beyond another, whose distance from the base is linear in n."""
+        """Locate a place so many doubles and vectors beyond another, whose distance from the base is linear in n."""
         at_0, at_1 = (getattr(offsets, field) for offsets in described[base])
         return [
             f"%{name}.n = mul i64 %n, {at_1 - at_0 + vectors}",
@@ -331,7 +333,7 @@ def code_of(method: Tableau) -> str:
 
 
 def combination(out: str, weights: Row) -> list[str]:
-    """LLVM code of out = y + h sum_j w_j k_j, for which the next stage waits.
+    """Write LLVM code of out = y + h sum_j w_j k_j, for which the next stage waits.
 
     Blocks are added up but for the last k_j, which has just been computed. Its components are taken one by one, so that
     what follows from the first of them does not wait for the others: velocities are known before accelerations.
@@ -381,7 +383,9 @@ def combination(out: str, weights: Row) -> list[str]:
 
 
 def combinations(rows: Mapping[str, Row]) -> list[str]:
-    """LLVM code of out = h sum_j w_j k_j for several out, in blocks, each loaded once for all; rounded as the above."""
+    """Write LLVM code of out = h sum_j w_j k_j for several out, in blocks, each loaded once for all; rounded as the
+    above.
+    """
 
     def block_of(w: float) -> str:
         return f"<{', '.join([f'double {float_bits(w)}'] * BLOCK)}>"

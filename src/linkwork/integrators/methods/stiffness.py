@@ -20,13 +20,13 @@ SOON = 10  # steps after a beginning, or after a look that found it unsuitable, 
 
 
 def tolerance(at: Run, i: int) -> float:
-    """Of a component of y, for an error of one."""
+    """Return the tolerance of a component of y, for an error of one."""
     found: float = at.atol[i] + at.rtol * abs(at.x[1 + i])
     return found
 
 
 def multiply_jacobian(at: Run, p: Pointer, w: Pointer, u: Pointer, out: Pointer) -> float:
-    """out := f_y u for a vector u of length one, by a difference quotient at (t, y); its length."""
+    """Compute out := f_y u for a vector u of length one, by a difference quotient at (t, y); return its length."""
     n, size = min(at.n_norm, at.ny), 0.0
     for i in range(n):
         size += (at.x[1 + i] / tolerance(at, i)) ** 2
@@ -42,7 +42,7 @@ def multiply_jacobian(at: Run, p: Pointer, w: Pointer, u: Pointer, out: Pointer)
 
 
 def find_fastest(at: Run, p: Pointer, w: Pointer, u: Pointer, v: Pointer, out: Pointer) -> tuple[float, float]:
-    """|lambda| and Re lambda of the fastest mode, by powers of f_y on a vector u; v and out are scratch.
+    """Find |lambda| and Re lambda of the fastest mode, by powers of f_y on a vector u; v and out are scratch.
 
     After some of them u, f_y u and f_y^2 u are in the plane of the mode, f_y^2 u = a f_y u + b u, and lambda is a root
     of lambda^2 = a lambda + b.

@@ -80,7 +80,7 @@ class Tableau:
         return (b, slope, bend, *(row + (0.0,) * (n - len(row)) for row in self.D))
 
     def prepare(self, n: int) -> Method:
-        """The method as machine code, with memory for vectors of n components."""
+        """Prepare the method as machine code, with memory for vectors of n components."""
         from linkwork.integrators.methods.runge_kutta import (
             prepare,  # not needed by those who only want to know the names
         )

@@ -100,14 +100,14 @@ def fill_tangent(at: Tangent, pattern: Blocks) -> None:
 
 
 def add_product(at: Tangent, block: int, X: Pointer, Y: Pointer, wide: int) -> None:
-    """Y += B X for a block B of J, in rows of so many numbers."""
+    """Compute Y += B X for a block B of J, in rows of so many numbers."""
     for k in range(integer(at.first, block), integer(at.first, block + 1)):
         i, j = integer(at.row, k), integer(at.column, k)
         add_columns(offset(Y, i * wide), at.J[k], offset(X, j * wide), 0, wide)
 
 
 def multiply_transposed(at: Tangent, block: int, X: Pointer, Y: Pointer, n: int) -> None:
-    """Y := B^T X, of n rows of one number for each motion."""
+    """Compute Y := B^T X, of n rows of one number for each motion."""
     wide = at.wide
     clear(Y, 0, n * wide)
     for k in range(integer(at.first, block), integer(at.first, block + 1)):
@@ -116,7 +116,7 @@ def multiply_transposed(at: Tangent, block: int, X: Pointer, Y: Pointer, n: int)
 
 
 def multiply_between(at: Tangent, X: Pointer, Y: Pointer, n: int, wide: int, C: Pointer) -> None:
-    """C := X^T Y of n rows, those of X of one number for each motion."""
+    """Compute C := X^T Y of n rows, those of X of one number for each motion."""
     dof, motions = at.dof, at.wide
     clear(C, 0, dof * wide)
     for r in range(n):
@@ -126,7 +126,7 @@ def multiply_between(at: Tangent, X: Pointer, Y: Pointer, n: int, wide: int, C: 
 
 
 def span_motions(at: Tangent) -> None:
-    """Z of Psi_q Z = 0 by Gauss' elimination, the largest entry of a row as its pivot.
+    """Find Z of Psi_q Z = 0 by Gauss' elimination, the largest entry of a row as its pivot.
 
     A row of which RANK_TOLERANCE is left depends on others. Z is one for a column without pivot, each in its turn.
     """
@@ -169,7 +169,7 @@ def span_motions(at: Tangent) -> None:
 
 
 def reduce_matrices(at: Tangent) -> None:
-    """Z, K^T Z, A^T K^T Z and D^T Z, and M, D, K N and K A N between the motions of Z."""
+    """Compute Z, K^T Z, A^T K^T Z and D^T Z, and M, D, K N and K A N between the motions of Z."""
     span_motions(at)
     n_q, n, wide = at.n_q, at.n_v, at.wide
     multiply_transposed(at, K, at.Z, at.K_Z, n_q)
@@ -185,7 +185,7 @@ def reduce_matrices(at: Tangent) -> None:
 
 
 def factor_tangent(at: Tangent, c: float, a: float, b: float) -> bool:
-    """The factors of the matrix of w for c and for a + i b; whether these are regular."""
+    """Factor the matrix of w for c and for a + i b; return whether these are regular."""
     size = a * a + b * b
     at.a, at.b, at.c = a / size, -b / size, 1.0 / c
     s, r, t = at.a, at.b, at.c
@@ -211,7 +211,7 @@ def are_forces_gentle(at: Tangent, h: float) -> bool:
 
 
 def scale(at: Tangent, x: Pointer, n: int) -> None:
-    """Rows (x, y + i z) by 1/c, real and complex."""
+    """Scale rows (x, y + i z) by 1/c, real and complex."""
     s, r, t = at.a, at.b, at.c
     for i in range(0, 4 * n, 4):
         real, imaginary = s * x[i + 1] - r * x[i + 2], s * x[i + 2] + r * x[i + 1]
@@ -219,7 +219,7 @@ def scale(at: Tangent, x: Pointer, n: int) -> None:
 
 
 def find_motion(at: Tangent, v: Pointer) -> None:
-    """w = s F^-1 Z^T (K dq_0 + D v) with v = s r_v and K dq_0 = s (K + s K A) (r_q + N v), F the matrix of w."""
+    """Find w = s F^-1 Z^T (K dq_0 + D v) with v = s r_v and K dq_0 = s (K + s K A) (r_q + N v), F the matrix of w."""
     n_q, n, dof, w, turned = at.n_q, at.n_v, at.dof, at.w, at.turned
     copy(at.x, at.q, 4 * n_q)
     add_product(at, N, v, at.q, 4)
@@ -241,7 +241,7 @@ def find_motion(at: Tangent, v: Pointer) -> None:
 
 
 def solve_motion(at: Tangent) -> None:
-    """x := (c - J)^-1 x, real and complex."""
+    """Compute x := (c - J)^-1 x, real and complex."""
     n_q, n, dof, wide = at.n_q, at.n_v, at.dof, at.wide
     v, power = offset(at.x, 4 * n_q), offset(at.x, 4 * (n_q + n))
     scale(at, v, n)
@@ -263,7 +263,7 @@ def solve_motion(at: Tangent) -> None:
 
 
 def solve_for_real(at: Tangent, x: Pointer) -> None:
-    """x := (c - J)^-1 x for the real c."""
+    """Compute x := (c - J)^-1 x for the real c."""
     n = at.n_q + at.n_v + 2
     clear(at.x, 0, 4 * n)
     for i in range(n):
@@ -274,7 +274,7 @@ def solve_for_real(at: Tangent, x: Pointer) -> None:
 
 
 def solve_for_both(at: Tangent, x: Pointer, y: Pointer, z: Pointer) -> None:
-    """The same, and y + i z := (c - J)^-1 (y + i z) for the complex c."""
+    """Compute the same, and y + i z := (c - J)^-1 (y + i z) for the complex c."""
     n = at.n_q + at.n_v + 2
     for i in range(n):
         at.x[4 * i], at.x[4 * i + 1], at.x[4 * i + 2], at.x[4 * i + 3] = x[i], y[i], z[i], 0.0
