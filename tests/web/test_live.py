@@ -297,6 +297,7 @@ def test_a_driven_crank_is_turned_by_hand(browser: Any, tmp_path: Path) -> None:
 def test_the_page_computes_the_same_in_firefox(file: Path, opened: Page, tmp_path: Path) -> None:
     """To the last bit what Chromium computes, as written and with another length; it does so without WebGL too."""
     columns = "[...v.results[0].quantities.values()].map((x) => [x.name, Array.from(x.values)])"
+    assert FIREFOX
     firefox = Firefox(FIREFOX, tmp_path)
     try:
         firefox.open(file.as_uri())
