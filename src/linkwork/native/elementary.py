@@ -1,8 +1,9 @@
 """Elementary functions as LLVM text: the same bits on every processor, in every lane of a vector, and in a page.
 
-A function has no branches but one to an argument reduction that hardly any argument needs. It uses sums, products,
-quotients, roots and bits of doubles alone, none of them fused, so that it needs no library and imports nothing. One
-text serves `double` and `<N x double>`; a module gets the functions that it calls from `define`.
+A function has no branches but one to an argument reduction that hardly any argument needs, and one around what simple
+powers do not. It uses sums, products, quotients, roots and bits of doubles alone, none of them fused, so that it needs
+no library and imports nothing. One text serves `double` and `<N x double>`; a module gets the functions that it calls
+from `define`.
 
     sin, cos, tan   x - k pi/2 by parts of pi/2 of 33 bits, whose products with k are exact  [cody1980]; beyond FAR by
                     the digits of 2/pi from where they count                                 [payne1983]
@@ -27,6 +28,7 @@ from typing import Any
 INF = float("inf")
 MAGIC = 1.5 * 2.0**52  # added to a number, leaves its nearest integer in the last bits
 SPLITTER = 2.0**27 + 1.0  # x times this, rounded, gives the first half of the bits of x
+SATURATED = 44.0  # 2|x| from where on tanh x is one to the last digit
 FAR = 2.0**20  # from where on k pi/2 is no sum of few exact products
 PI_2 = tuple(map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104")))
 # pi/2 and atan(1/2) to 50 binary places, and what is left: sums of the first are exact.
@@ -122,6 +124,9 @@ class Value:
     def __truediv__(self, other: Any) -> Value:
         return self._with("fdiv", "", other)
 
+    def __rtruediv__(self, other: float) -> Value:
+        return self.out.value(other, self.kind) / self
+
     def __and__(self, other: Any) -> Value:
         return self._with("", "and", other)
 
@@ -205,6 +210,13 @@ class Text:
     def is_nan(self, x: Value, y: Value) -> Value:
         return self.do("fcmp uno", "i1", x, y)
 
+    def some(self, condition: Value) -> str:
+        """Return whether it holds in any of the lanes."""
+        if self.lanes == 1:
+            return condition.name
+        whole = f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({self.type('i1')} {condition.name})"
+        return self.emit("i1", whole).name
+
     def sign(self, x: Value) -> Value:
         """Return the bit of its sign."""
         return self.bits(x) & -(2**63)
@@ -275,9 +287,9 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 def quotient(high: Value, low: Value, by: Value, by_low: Value) -> tuple[Value, Value]:
     """Divide (high + low)/(by + by_low), and return what is left of it too."""
-    q = high / by
+    q, reciprocal = high / by, 1.0 / by  # side by side
     p, e = exact_product(q, by)
-    return q, ((((high - p) - e) + low) - q * by_low) / by
+    return q, ((((high - p) - e) + low) - q * by_low) * reciprocal
 
 
 def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
@@ -288,11 +300,7 @@ def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
     low = c - (b + k * PI_2[3])
     # not near, which NaN is not either
     far = f.do("fcmp uge", "i1", x, f.value(FAR, "double"))
-    some = far.name
-    if f.lanes > 1:
-        t = f.type("i1")
-        some = f.emit("i1", f"call i1 @llvm.vector.reduce.or.v{f.lanes}i1({t} {far.name})").name
-    f.lines += [f"  br i1 {some}, label %far, label %both", "far:"]
+    f.lines += [f"  br i1 {f.some(far)}, label %far, label %both", "far:"]
     inside = f.where(far, x, FAR)
 
     def reduce(f: Text, lane: int) -> list[Value]:
@@ -435,6 +443,17 @@ def log(f: Text, x: Value) -> tuple[Value]:
 
 
 def power(f: Text, x: Value, y: Value) -> tuple[Value]:
+    """Compute 1, x or x^2, as often in laws whose exponents are parameters, or else exp(y log |x|)."""
+    is_none, is_one, is_square = y.equals(0.0), y.equals(1.0), y.equals(2.0)
+    simple = f.where(is_square, x * x, f.where(is_none, 1.0, x))
+    is_other = (is_none | is_one | is_square) ^ True
+    f.lines += [f"  br i1 {f.some(is_other)}, label %other, label %both", "other:"]
+    found, t = f.where(is_other, power_by_logarithm(f, x, y), simple), f.type("double")
+    f.lines += ["  br label %both", "both:"]
+    return (f.emit("double", f"phi {t} [ {simple.name}, %near ], [ {found.name}, %other ]"),)
+
+
+def power_by_logarithm(f: Text, x: Value, y: Value) -> Value:
     """Compute exp(y log |x|), with the sign of an odd power; the values at zero and infinity are those of C99."""
     size = f.absolute(x)
     high, low = logarithm(f, size)
@@ -448,7 +467,7 @@ def power(f: Text, x: Value, y: Value) -> tuple[Value]:
     odd = f.where(is_whole, f.where(is_even, 0, f.sign(x)), 0)
     value = f.with_sign(value, odd)
     broken = f.where(is_whole, False, (x < 0.0) & (x > -INF))
-    return (f.where(y.equals(0.0), 1.0, f.where(broken, float("nan"), value)),)
+    return f.where(broken, float("nan"), value)
 
 
 def scale(f: Text, v: Value) -> tuple[Value, Value]:
@@ -539,9 +558,17 @@ def acos(f: Text, x: Value) -> tuple[Value]:
 
 
 def tanh(f: Text, x: Value) -> tuple[Value]:
-    """Return (e - 1)/(e + 1) with e = exp 2|x|."""
+    """Return (e - 1)/(e + 1) with e = exp 2|x|, which from SATURATED on is one."""
     twice = 2.0 * f.absolute(x)
-    twice = f.where(twice > 44.0, 44.0, twice)
+    is_less = f.do("fcmp ule", "i1", twice, f.value(SATURATED, "double"))
+    one = f.with_sign(f.value(1.0, "double"), f.sign(x))
+    f.lines += [f"  br i1 {f.some(is_less)}, label %less, label %both", "less:"]
+    found, t = f.where(is_less, tanh_of_less(f, x, f.where(is_less, twice, SATURATED)), one), f.type("double")
+    f.lines += ["  br label %both", "both:"]
+    return (f.emit("double", f"phi {t} [ {one.name}, %near ], [ {found.name}, %less ]"),)
+
+
+def tanh_of_less(f: Text, x: Value, twice: Value) -> Value:
     _, n, r, rest = exponential(f, twice, 0.0)
     e = power_of_two(f, n - bits_of(MAGIC))
     sums: list[Value] = []
@@ -551,7 +578,7 @@ def tanh(f: Text, x: Value) -> tuple[Value]:
         sums += fast_sum(second, (second_low + first_low) + e * rest)
     above, above_low, below, below_low = sums
     q, left = quotient(above, above_low, below, below_low)
-    return (f.with_sign(q + left, f.sign(x)),)
+    return f.with_sign(q + left, f.sign(x))
 
 
 def hypot(f: Text, x: Value, y: Value) -> tuple[Value]:
