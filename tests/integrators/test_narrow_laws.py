@@ -141,6 +141,12 @@ SHAPES = {
             "if(max((X), -(X)) < 1, exp(1)/exp(1/((1 - (X))*(1 + (X)))), 0)",
         ),
     ),
+    "overflow on one side": Shape(
+        lambda u: math.exp(-abs(u)),
+        1e-3,
+        36,
+        ("min(exp(X), exp(-(X)))", "exp(-abs(X))", "if(X > 0, exp(-(X)), exp(X))"),
+    ),
     "power of a root": Shape(
         lambda u: max(0.0, 1 - u * u) ** 1.5,
         1e-3,

@@ -35,6 +35,9 @@ def put(out: Enclosure, low: float, high: float, slope_low: float, slope_high: f
     """Store the bounds, rounded outward; what is undetermined (infinity less infinity) is unbounded."""
     out[0] = low * (LESS if low > 0.0 else MORE) if low == low else -INF
     out[1] = high * (MORE if high > 0.0 else LESS) if high == high else INF
+    if slope_low == 0.0 and slope_high == 0.0:
+        out[2] = out[3] = 0.0
+        return
     out[2] = slope_low * (LESS if slope_low > 0.0 else MORE) if slope_low == slope_low else -INF
     out[3] = slope_high * (MORE if slope_high > 0.0 else LESS) if slope_high == slope_high else INF
 
@@ -80,8 +83,10 @@ def logarithm(x: float) -> float:
 
 def raised(x: float, n: float) -> float:
     """Return x^n for x >= 0 and n > 0, infinite beyond the range of numbers."""
-    if x == 0.0 or n * logarithm(x) > LARGEST_EXPONENT:
-        return 0.0 if x == 0.0 else INF
+    if x == 0.0:
+        return 0.0
+    if n * (x - 1.0) > LARGEST_EXPONENT and n * logarithm(x) > LARGEST_EXPONENT:  # log x <= x - 1
+        return INF
     return math.pow(x, n)
 
 
@@ -93,6 +98,8 @@ def power_range(a: float, b: float, n: float) -> tuple[float, float]:
     """Return [a, b]^n where it has values; of other than whole n that is from zero on."""
     if n == 0.0:
         return 1.0, 1.0
+    if n == 1.0 or n == 2.0:
+        return (a, b) if n == 1.0 else power_range_of_two(a, b)
     size = abs(n)
     if not is_whole(n):
         low, high = raised(max(a, 0.0), size), raised(max(b, 0.0), size)
@@ -132,19 +139,27 @@ def negate(a: Enclosure, out: Enclosure) -> None:
     out[0], out[1], out[2], out[3] = -a[1], -a[0], -a[3], -a[2]
 
 
+def rests(a: Enclosure) -> bool:
+    """Tell whether the quantity does not move, so that no slope needs to be computed of it."""
+    return bool(a[2] == 0.0 and a[3] == 0.0)
+
+
 def multiply(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
     """Apply (a b)' = a' b + a b'"""
     low, high = product(a[0], a[1], b[0], b[1])
-    first_low, first_high = product(a[2], a[3], b[0], b[1])
-    second_low, second_high = product(a[0], a[1], b[2], b[3])
-    put(out, low, high, first_low + second_low, first_high + second_high)
+    slope_low = slope_high = 0.0
+    if not rests(a):
+        slope_low, slope_high = product(a[2], a[3], b[0], b[1])
+    if not rests(b):
+        more_low, more_high = product(a[0], a[1], b[2], b[3])
+        slope_low, slope_high = slope_low + more_low, slope_high + more_high
+    put(out, low, high, slope_low, slope_high)
 
 
 def square(a: Enclosure, out: Enclosure) -> None:
     """Apply (a^2)' = 2 a a'"""
     low, high = power_range_of_two(a[0], a[1])
-    slope_low, slope_high = product(2.0 * a[0], 2.0 * a[1], a[2], a[3])
-    put(out, low, high, slope_low, slope_high)
+    chain(out, low, high, 2.0 * a[0], 2.0 * a[1], a)
 
 
 def power_range_of_two(a: float, b: float) -> tuple[float, float]:
@@ -156,14 +171,20 @@ def divide(a: Enclosure, b: Enclosure, out: Enclosure) -> None:
     """Apply (a/b)' = (a' - (a/b) b')/b"""
     r_low, r_high = reciprocal(b[0], b[1])
     low, high = product(a[0], a[1], r_low, r_high)
-    part_low, part_high = product(low, high, b[2], b[3])
-    slope_low, slope_high = product(a[2] - part_high, a[3] - part_low, r_low, r_high)
+    slope_low, slope_high = a[2], a[3]
+    if not rests(b):
+        part_low, part_high = product(low, high, b[2], b[3])
+        slope_low, slope_high = slope_low - part_high, slope_high - part_low
+    if not (slope_low == 0.0 and slope_high == 0.0):
+        slope_low, slope_high = product(slope_low, slope_high, r_low, r_high)
     put(out, low, high, slope_low, slope_high)
 
 
 def chain(out: Enclosure, low: float, high: float, d_low: float, d_high: float, a: Enclosure) -> None:
     """Apply f(a)' = f'(a) a', with bounds of f and f'."""
-    slope_low, slope_high = product(d_low, d_high, a[2], a[3])
+    slope_low = slope_high = 0.0
+    if not rests(a):
+        slope_low, slope_high = product(d_low, d_high, a[2], a[3])
     put(out, low, high, slope_low, slope_high)
 
 

@@ -501,7 +501,7 @@ def bracket(
     while v - u > least:
         middle = 0.5 * (u + v)
         width = v - u
-        if not halving and g_u > 0.0 > g_v:
+        if not halving and INF > g_u > 0.0 > g_v > -INF:
             middle = min(max(u + width * (g_u / (g_u - g_v)), u + 0.5 * least), v - 0.5 * least)
         if not u < middle < v:
             break
@@ -529,25 +529,42 @@ def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> b
 
     So it is with the direction between points that a joint holds together: shorter steps would tell no more of it.
     """
-    is_within = True
-    for i in range(look.n_seen):
-        is_within = is_within and change <= math.e * 2.0 * width_of(at, look, tape, k, look.seen[i], 1.0)
-    return is_within
+    i = 0
+    while i < look.n_seen and change <= math.e * 2.0 * width_of(at, look, tape, k, look.seen[i], 1.0):
+        i += 1
+    return i == look.n_seen
 
 
-def is_left_open(at: Run, look: Look, tape: Tape, k: int) -> bool:
-    """Whether the tolerances of the state leave open on which end a tanh or atan is: all it can be, but a factor of e.
+def count_open(at: Run, look: Look, tape: Tape) -> int:
+    """How many laws the tolerances of the state leave open at the end of the step: anything a tanh or atan can be.
 
-    So it is with tanh(v/transition) if v has a tolerance of the size of the transition.
+    But for a factor of e; so it is with tanh(v/transition) if v has a tolerance of the size of the transition.
     """
-    row = integer(tape.outputs, k) - tape.n_inputs - tape.n_given - tape.n_constants
-    op = integer(tape.rows, 4 * row) if row >= 0 else DIV
-    if op != ATAN and op != TANH:
-        return False
-    widest, alone = 0.0, math.sqrt(at.n_norm)  # tolerances are kept in the mean, and one component may have all of it
-    for i in range(look.n_seen):
-        widest = max(widest, 2.0 * tube_of(at, look, tape, k, look.seen[i], alone))
-    return bool(math.e * widest >= (2.0 if op == TANH else math.pi))
+    count, alone = 0, math.sqrt(at.n_norm)  # tolerances are kept in the mean, and one component may have all of it
+    for k in range(at.n_watched, tape.n_outputs):
+        row = integer(tape.outputs, k) - tape.n_inputs - tape.n_given - tape.n_constants
+        op = integer(tape.rows, 4 * row) if row >= 0 else DIV
+        if op != ATAN and op != TANH:
+            continue
+        load_end(at, look, tape, k, alone)
+        found = enclose_output(tape, k)
+        count += 1 if math.e * (found[1] - found[0]) >= (2.0 if op == TANH else math.pi) else 0
+    return count
+
+
+def load_end(at: Run, look: Look, tape: Tape, k: int, part: float) -> None:
+    """The inputs of function k at the end of the step, give or take a part of their tolerances."""
+    for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
+        slot = integer(tape.listed, i)
+        index, out, tolerance = integer(tape.inputs, slot), offset(tape.values, 4 * slot), 0.0
+        value = (
+            at.x_new[index]
+            if index < look.n_state
+            else look.samples[look.degree * look.n_sampled + index - look.n_state]
+        )
+        if 0 < index < look.n_state:
+            tolerance = part * (at.atol[index - 1] + at.rtol * abs(value))
+        out[0], out[1], out[2], out[3] = value - tolerance, value + tolerance, 0.0, 0.0
 
 
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
@@ -557,9 +574,7 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
     factor of e at most. Where all is seen, and yet steep, the place is that between two of them between which it
     changes most.
     """
-    found = enclose_between(look, tape, k, 0.0, 1.0)
-    if not is_gentle(found[0], found[1]):
-        found = enclose_closely(at, look, tape, k, 0.0, 1.0)
+    found = enclose_closely(at, look, tape, k, 0.0, 1.0)
     if is_gentle(found[0], found[1]):
         return CLEAR, 1.0
     low, high, change = found[2], found[3], found[1] - found[0]

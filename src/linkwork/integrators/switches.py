@@ -23,6 +23,7 @@ from linkwork.integrators.looking import (
     Look,
     are_all_gentle,
     bracket,
+    count_open,
     differentiate_inside,
     enclose_between,
     enclose_closely,
@@ -32,7 +33,6 @@ from linkwork.integrators.looking import (
     has_pole,
     is_at_rest,
     is_in_box,
-    is_left_open,
     is_past,
     load_hull,
     open_look,
@@ -225,10 +225,12 @@ def watch_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     look = open_look(at)
     tape = open_tape(look.tape)
     if at.n_watched == 0 and is_all_gentle(at, look, tape, p, w):
+        at.left_open += count_open(at, look, tape)
         return
     if prepare_dense(at, m, p, own, w) != Outcome.GOOD:
         return
     prepare_look(at, look, tape, p, w)
+    at.left_open += count_open(at, look, tape)
     enclose_whole_step(at, look, tape)
     if at.behind and is_contradicted(at, 0.5 * look.seen[1], p, w):  # it begins where its law is not smooth
         at.outcome = Outcome.CONTRADICTED
@@ -278,7 +280,6 @@ def look_for_narrow(at: Run, look: Look, tape: Tape, end: float, p: Pointer, w: 
     for k in range(at.n_watched, tape.n_outputs):
         if look.is_open[k] == 0.0:
             continue
-        at.left_open += 1 if is_left_open(at, look, tape, k) else 0
         status, theta = find_unseen(at, look, tape, k, least)
         if theta >= end:
             continue
