@@ -36,11 +36,11 @@ class Analyses:
         """Show the mechanism with its loops closed."""
         from html import escape
 
-        from linkwork.view.markup import svg
+        from linkwork.view.markup import image
         from linkwork.view.picture import sketch
 
-        subject = self.subject
-        return f"{svg(sketch(getattr(subject, 'model', subject)))}<p>{escape(repr(self))}</p>"
+        model = getattr(self.subject, "model", self.subject)
+        return f"{image(sketch(model), model.name)}<p>{escape(repr(self))}</p>"
 
     def check(self, **options: Any) -> Report:
         """Return freedoms, redundant constraints, consistency, see linkwork.check."""

@@ -470,17 +470,11 @@ class Trajectory(Readings):
         return f"<Trajectory of '{self.name}': {until}, {len(self.t)} rows, {self.status}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        from linkwork.view.page import built, frame
+        from linkwork.view.cell import cell
+        from linkwork.view.markup import lines_in_cell
         from linkwork.view.report import summary_lines
 
-        rows = (
-            f"<tr><th style='text-align:left'>{escape(what)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-            for what, value in summary_lines(self)
-        )
-        moving = frame(self) if built() and self.scene and len(self.t) else ""
-        return f"{moving}<table>{''.join(rows)}</table>"
+        return cell(self) + lines_in_cell(summary_lines(self))
 
 
 def drift_of(energy: Table) -> Array:

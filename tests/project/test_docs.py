@@ -194,7 +194,8 @@ def test_notebooks_run_and_show_pictures(notebook: Path, tmp_path: Path, shell: 
     assert "<Figure" not in page
     assert "&lt;Figure" not in page
     assert page.count("data:image/png") == 4
-    assert page.count("<svg") == 1
+    assert page.count("data:image/svg+xml") == 3  # the sketch and two motions
+    assert page.count("linkworkViewers ??= ") == page.count("DecompressionStream") == 1  # the viewer comes once
 
 
 def test_every_joint_motion_force_and_shape_is_documented() -> None:

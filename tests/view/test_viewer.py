@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from linkwork.elements.spatial import Spherical
 from linkwork.errors import UsageError
 from linkwork.model import Model
 from linkwork.trajectory import Table
-from linkwork.view import page
+from linkwork.view import cell, page
 from linkwork.view.page import BUNDLE, built, write
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
@@ -470,15 +472,70 @@ def test_two_results_side_by_side(browser: Any, motion: Trajectory, tmp_path: Pa
     tab.close()
 
 
-def test_a_notebook_shows_the_moving_mechanism(browser: Any, motion: Trajectory) -> None:
-    """The text of a trajectory for notebooks holds the page in a frame, besides the summary."""
+def test_a_notebook_shows_a_picture_that_moves_when_asked(browser: Any, motion: Trajectory) -> None:
+    """The button puts the page into the cell, in a frame of its own; it plays."""
     tab = browser.new_page()
     tab.set_content(motion._repr_html_())
+    assert tab.locator("img[alt=slider_crank]").evaluate("image => image.naturalWidth") > 100
+    assert "slider_crank" in tab.locator("table").first.inner_text()
+    tab.click("button")
+    tab.wait_for_selector("iframe[sandbox=allow-scripts]")
     (frame,) = (frame for frame in tab.frames if frame != tab.main_frame)
     frame.wait_for_selector(".stage canvas")
     assert frame.evaluate("window.linkwork.results[0].data.name") == "slider_crank"
-    assert "slider_crank" in tab.locator("table").first.inner_text()
+    frame.wait_for_function("window.linkwork.time > 0")
     tab.close()
+
+
+class Shell:
+    """What a kernel tells of the cell that it runs."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, list[str]] = {"In": [""]}
+        self.parent_header: dict[str, Any] = {}
+        self.run = 0
+
+    def runs(self, source: str, cell: str | None) -> None:
+        self.run += 1
+        self.user_ns["In"].append(source)
+        self.parent_header = {"header": {"msg_id": str(self.run)}, "metadata": {"cellId": cell} if cell else {}}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_one_cell_of_a_notebook_brings_the_viewer(
+    browser: Any, motion: Trajectory, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """The first one, also when it runs again, and one motion of it; what a cell without it says when there is none."""
+    shell = Shell()
+    monkeypatch.setattr(cell, "_brought", None)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+
+    def shown(source: str) -> list[str]:
+        shell.runs(source, source if named else None)
+        return [motion._repr_html_() for _ in range(2)]
+
+    whole, brief = shown("first")
+    assert len(whole) > 250_000 > 2 * len(brief)
+    assert shown("second") == [brief, brief]
+    assert shown("first") == [whole, brief]
+    tab = browser.new_page()
+    tab.set_content(brief + brief)
+    said = tab.locator("text=the first motion of this notebook").first
+    assert not said.is_visible()
+    tab.click("button >> nth=0")
+    assert said.is_visible()
+    tab.set_content(brief + whole)
+    tab.click("button >> nth=0")
+    tab.wait_for_selector("iframe")
+    tab.close()
+
+
+def test_without_scripts_a_notebook_shows_the_picture(browser: Any, motion: Trajectory) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.set_content(motion._repr_html_())
+    assert tab.locator("img[alt=slider_crank]").bounding_box()["width"] > 100
+    context.close()
 
 
 def test_events_are_marks_on_the_time_axis_and_a_list(browser: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import ARGUMENTS, CHROMIUM, Tab
+from browsing import ARGUMENTS, CHROMIUM, FIREFOX, Firefox, Tab
 
 import linkwork
 from linkwork import Trajectory
@@ -290,3 +290,25 @@ def test_a_driven_crank_is_turned_by_hand(browser: Any, tmp_path: Path) -> None:
         assert page.do("v.time") == pytest.approx(t, abs=0.02)
     assert page.said == []
     context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox: apt-get install firefox-esr")
+def test_the_page_computes_the_same_in_firefox(file: Path, opened: Page, tmp_path: Path) -> None:
+    """To the last bit what Chromium computes, as written and with another length; it does so without WebGL too."""
+    columns = "[...v.results[0].quantities.values()].map((x) => [x.name, Array.from(x.values)])"
+    assert FIREFOX
+    firefox = Firefox(FIREFOX, tmp_path)
+    try:
+        firefox.open(file.as_uri())
+        for b in (2.5, 2.65):
+            opened.do(f"page.set('b', {b})")
+            firefox.evaluate(f"live.set('b', {b})")
+            firefox.evaluate("new Promise((done) => setTimeout(done, 500))")
+            assert firefox.evaluate("live.running") is False
+            found = firefox.evaluate(columns.replace("v.results", "linkwork.results"))
+            assert found == opened.do(columns)
+            assert len(found) > 100
+    finally:
+        firefox.close()
+        opened.do("page.reset()")

@@ -92,6 +92,7 @@ export interface Page {
   styles: Record<string, Style>;
   results: ResultData[];
   live?: LiveData; // of a page that computes
+  plays?: boolean; // at once: somebody has asked for the motion
   anchors?: Anchors | null;
 }
 

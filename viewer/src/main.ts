@@ -21,6 +21,7 @@ async function begin(): Promise<void> {
     try {
       window.live = await Live.begin(page, page.live, app);
       window.linkwork = window.live.viewer;
+      if (page.plays) window.linkwork.setPlaying(true);
       return;
     } catch (error) {
       app.replaceChildren(); // it replays what it holds
@@ -28,6 +29,7 @@ async function begin(): Promise<void> {
     }
   }
   window.linkwork = new Viewer(page, app);
+  if (page.plays) window.linkwork.setPlaying(true);
 }
 
 begin().catch((error) => {

@@ -1,6 +1,7 @@
 // A mechanism on its stage: what planar and spatial ones have in common.
 
 import { LinearSRGBColorSpace, WebGLRenderer } from "three";
+import { element } from "./dom";
 import { type Mark, type Page, place, type Result, shownUnit, type Vec } from "./data";
 
 export interface Shown {
@@ -36,6 +37,19 @@ const LOOKS = 60; // at a motion, to see how far it reaches
 const [BESIDE, ABOVE, BELOW, LINE] = [9, 21, 4, 14]; // pixels from a point to its name, and the height of a line
 const NEAR = 13; // pixels within which a point is meant
 
+/** What draws; without WebGL, as on some distant screens, nothing, which is said: names move, all else computes. */
+function rendererFor(host: HTMLElement): WebGLRenderer {
+  try {
+    return new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+  } catch {
+    element("p", "blank", host).textContent = "This browser has no WebGL, so the bodies are not drawn. Numbers and plots are complete.";
+    const domElement = element("canvas", "", host);
+    const setSize = (width: number, height: number) => Object.assign(domElement.style, { width: `${width}px`, height: `${height}px` });
+    const nothing = () => undefined;
+    return { domElement, setSize, setPixelRatio: nothing, setClearColor: nothing, render: nothing } as unknown as WebGLRenderer;
+  }
+}
+
 export abstract class Stage {
   readonly renderer: WebGLRenderer;
   readonly spots: Spotted[] = [];
@@ -55,7 +69,7 @@ export abstract class Stage {
     readonly shown: Shown,
     readonly changed: () => void,
   ) {
-    this.renderer = new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+    this.renderer = rendererFor(host);
     this.renderer.outputColorSpace = LinearSRGBColorSpace;
     this.renderer.setPixelRatio(Math.min(Math.max(devicePixelRatio, 2), 3)); // finer than a coarse screen, for smooth edges
     this.renderer.domElement.setAttribute("role", "img");

@@ -69,10 +69,10 @@ class Report(Printed):
         return aligned(check_lines(self))
 
     def _repr_html_(self) -> str:
-        from linkwork.view.markup import in_cell, table
+        from linkwork.view.markup import lines_in_cell
         from linkwork.view.report import check_lines
 
-        return in_cell("td { text-align: left !important; vertical-align: top }", table([], check_lines(self)))
+        return lines_in_cell(check_lines(self))
 
 
 @checked_call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -88,8 +89,13 @@ svg { max-width: 100%; height: auto }
 
 
 def in_cell(css: str, body: str) -> str:
-    """Find what a notebook shows in a cell, with styles of its own."""
+    """Write what a notebook shows in a cell, with styles of its own."""
     return f'<div class="linkwork"><style>.linkwork {{ {css} {FORMULAS} }}</style>{body}</div>'
+
+
+def lines_in_cell(lines: Iterable[Sequence[str]]) -> str:
+    """Write lines of a report, a word and what it says of a result, for a cell of a notebook."""
+    return in_cell("td { text-align: left !important; vertical-align: top; white-space: pre-wrap }", table([], lines))
 
 
 def document(title: str, css: str, body: str, head: str = "") -> str:
@@ -120,6 +126,13 @@ def table(
 
 def bullets(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>"
+
+
+def image(fig: Figure, alt: str) -> str:
+    """Write a figure as an image for a cell, which readers see also in a notebook that is not trusted."""
+    source = b64encode(svg(fig).encode()).decode("ascii")
+    style = "max-width:100%;background:white;border-radius:8px"
+    return f'<img alt="{text(alt)}" style="{style}" src="data:image/svg+xml;base64,{source}">'
 
 
 def svg(fig: Figure) -> str:

@@ -11,7 +11,6 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
 from gzip import compress
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,7 +69,6 @@ KINDS = (
     "lam",
 )
 USUAL_UNITS = ("deg", "mm")  # to which a page can be switched, unless the motion has its own
-FRAME = 560  # pixels of height in a notebook
 DIGITS = 9  # of coordinates in a drawing
 
 
@@ -92,27 +90,44 @@ def page(motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Progra
 
     With a program of the one motion the page computes others itself.
     """
+    head, tail = halves()
+    head = head if live is None else head.replace(SCRIPTS, f"{SCRIPTS} {COMPUTES}", 1)
+    return f"{head}{data_of(motions, labels, live)}{tail}"
+
+
+def halves() -> tuple[str, str]:
+    """Read the page as it was built: what stands before its data and what behind."""
     check_built()
+    head, tail = BUNDLE.read_text(encoding="utf-8").split(PLACE)
+    return head, tail
+
+
+def data_of(
+    motions: Sequence[Trajectory],
+    labels: Sequence[str] = (),
+    live: Program | None = None,
+    most: Most | None = None,
+    plays: bool = False,
+) -> str:
+    """Write the data of a page as JSON in which no "<" is left."""
     if not 1 <= len(motions) <= MOST_RESULTS:
         raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
     if len({motion.scene.get("space") for motion in motions}) > 1:
         raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
     names = list(labels) or [motion.name for motion in motions]
-    most = MOST if live is None else MOST_BESIDE_PROGRAM
+    most = most or (MOST if live is None else MOST_BESIDE_PROGRAM)
     data: dict[str, Any] = {
         "version": __version__,
         "units": _units(motions[0]),
         "colors": COLORS,
+        "plays": plays,
         "styles": {role: style._asdict() for role, style in STYLES.items()},
         "results": [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)],
     }
     if live is not None:
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
-    text = json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    head, tail = BUNDLE.read_text(encoding="utf-8").split(PLACE)
-    head = head if live is None else head.replace(SCRIPTS, f"{SCRIPTS} {COMPUTES}", 1)
-    return f"{head}{text}{tail}"
+    return json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def write(
@@ -122,12 +137,6 @@ def write(
     if Path(path).suffix.lower() != ".html":
         raise UsageError(f"cannot write '{path}': the viewer is an .html file", "unknown-suffix")
     write_text(path, page(motions, labels, live))
-
-
-def frame(motion: Trajectory) -> str:
-    """The page inside another one, for notebooks; it can reach nothing there."""
-    style = f"width:100%;height:{FRAME}px;border:1px solid #8884;border-radius:8px"
-    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page([motion]))}"></iframe>'
 
 
 def _result(motion: Trajectory, label: str, most: Most) -> dict[str, Any]:

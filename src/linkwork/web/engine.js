@@ -22,6 +22,9 @@
  * @typedef {{module: string | BufferSource, name: string, analysis: string, bodies: string[],
  *   parameters: Parameter[], [key: string]: any}} Live */
 /** @typedef {{q: number[], v: number[]}} State */
+/** (t, y) on either side of a moment, the sides of zero on which events are since, and what they have changed by then.
+ * @typedef {{before: {t: number, y: number[]}, after: {t: number, y: number[]}, sides: number[], held: number[]}} Moment */
+/** A row of velocities, and by how much it changes. @typedef {{rows: Float64Array[], gaps: number[], holds: number[], resets: number[], rate: number}} Jump */
 
 const CLOSED = 1e-11, ROUNDING = 2 ** -46, HALF_THE_DIGITS = 2 ** -26, AGREEMENT = 1e-9; // as in tolerances.py
 const REACH = 0.5; // radians, or of the length of the mechanism: a start that moves further is reached in parts
@@ -33,11 +36,12 @@ const BUDGET = 2000n; // attempted steps between two looks at the clock
 const OUT_OF_REACH = 0.05; // of a row that pulls a point: it yields where joints do not
 const MOST_STEPS = 20000; // for one picture of a motion that plays on
 const NEAR = 0.1; // radians, or of the length: a driven position is looked for no further from the one before
-const REACHED = 0, SPENT = 1, UNSUITED = 3;
+const REACHED = 0, SPENT = 1, EVENT = 2, UNSUITED = 3, STOPPED = 10;
+const EPSILON = 2 ** -52, DIFFERENCE = 2 ** -17, NEGLIGIBLE = 2 ** -40, TYPED = 1e-6; // as in tolerances.py
+const CLOSE = 1e-7, MOST_CLOSE = 20; // as in events.py: of the time, and how often: events that accumulate
 const MOST_ZEROS = 100000; // of functions of time, as in enclosing.py
 /** @type {Record<number, string>} */
 const ENDS = {
-  2: "an event asks for what this page cannot compute",
   3: "the motion is stiff and needs another method: run it with linkwork",
   4: "no step is small enough: a singular position, or a force without a finite value",
   5: "the state, or an acceleration, is not finite",
@@ -124,6 +128,7 @@ export class Engine {
     this.byName = new Map(this.parameters.map((x) => [x.name, x]));
     this.end = live.heap;
     const { n_q, n_v, m, n_report, n_rows, closing, held } = live;
+    this.course = live.jumping ? new Course(this, live.jumping) : null;
     this.form = 0; // which method the motion goes by: that with which it begins, or that for stiff ones
     const count = this.at("times").length + 1;
     this.width = 1 + n_q + 2 * n_v + m;
@@ -134,6 +139,7 @@ export class Engine {
       qd: count * n_q, held: count * held.length, outputs: count * n_report, measured: 4 * count,
       extremes: 2 * this.width, made: n_q + n_v + Math.max(closing.n_q + closing.n_v, closing.sides.length), argument: 1 + closing.n_q + 2 * closing.n_v,
       found: Math.max(2 * closing.m, closing.n_outputs, closing.n_q), t: 2,
+      asked: 1 + n_rows, ...live.jumping?.sizes,
       zeros: live.arrays.tape ? MOST_ZEROS : 0, ends: 2 * (live.knots.length + (live.arrays.tape ? MOST_ZEROS : 0)),
     };
     for (const [name, size] of Object.entries(sizes)) this.own[name] = this.allocate(size);
@@ -495,13 +501,17 @@ export class Engine {
     this.at("values").set(values);
     /** @type {[number, string, number][]} */
     this.happened = [];
+    if (live.jumping) this.course = new Course(this, live.jumping);
     /** @type {{t: number, held: Float64Array<ArrayBuffer>}[]} */
     this.held = [];
     this.status = SPENT;
     this.milliseconds = 0;
     this.prepare();
     this.stop_at();
-    if (!this.changed) return null;
+    if (!this.changed) {
+      if (this.course) this.keep_held(this.course.first);
+      return null;
+    }
     const start = this.close();
     if ("code" in start) return start;
     const own = this.joined(start);
@@ -510,8 +520,15 @@ export class Engine {
     this.code.project(this.to("state"), this.to("full"), this.to("projected"), this.to("scratch"));
     const projected = this.at("projected").subarray(0, live.n_rows);
     if (!projected.every(Number.isFinite)) return this.describe_gap(start.q, new Set());
-    this.numbers.set(projected, this.where("x") + 1);
-    return null;
+    this.numbers.set(this.course ? this.course.start([...projected]) : projected, this.where("x") + 1);
+    if (!this.course?.stopped) return null;
+    return { code: "impossible-event", text: this.course.stopped };
+  }
+
+  /** What events change has these values from now on. @param {ArrayLike<number>} values */
+  keep_held(values) {
+    const { held } = this.live.forms[this.form];
+    for (const name of ["p", "full"]) this.at(this.now(name)).set(values, held);
   }
 
   /** Where laws of time switch with the values of now, steps end: just before and behind. */
@@ -535,7 +552,7 @@ export class Engine {
     const { forms, n_rows, held } = this.live;
     const [m, p, from] = [this.to(this.now("m")) / 8, this.to(this.now("p")) / 8, forms[this.form]];
     this.form = 1 - this.form;
-    const [into, m2, p2] = [forms[this.form], this.to(this.now("m")) / 8, this.to(this.now("p")) / 8];
+    const [into, m2] = [forms[this.form], this.to(this.now("m")) / 8];
     for (const name of ["m", "own", "look"]) {
       const [address, count] = this.live.arrays[this.now(name)] ?? [0, 0];
       this.numbers.set(this.first.subarray(address / 8, address / 8 + count), address / 8);
@@ -543,7 +560,7 @@ export class Engine {
     this.numbers.copyWithin(m2 + into.kept[0], m + from.kept[0], m + from.kept[1]);
     this.numbers.copyWithin(m2 + into.x, m + from.x, m + from.x + 1 + n_rows);
     for (const name of ["grazes", "signs"]) this.numbers.copyWithin(m2 + into[name], m + from[name], m + from[name] + from.n_watched);
-    this.numbers.copyWithin(p2 + into.held, p + from.held, p + from.held + held.length);
+    this.keep_held(this.numbers.slice(p + from.held, p + from.held + held.length));
     this.tell("signed", 1);
     this.numbers[m2 + into.next_step] = 0;
   }
@@ -685,28 +702,42 @@ export class Engine {
   go_on(times, stops) {
     const [m, p, own, w] = ["m", "p", "own", "w"].map((name) => this.to(this.now(name)));
     this.status = Number(this.code.advance(m, p, own, w, times, stops, this.to("rows"), BUDGET));
-    this.take_moments();
+    const asked = this.take_moments();
+    if (asked && this.course) this.status = this.course.meet(asked);
     if (this.status !== UNSUITED || this.live.forms.length < 2) return;
     this.exchange();
     this.status = SPENT;
   }
 
-  /** Events, and what they changed. */
+  /** Events, and what they changed; the last of them, if it is to be seen what it does. @returns {Moment | null} */
   take_moments() {
-    const { events, held, forms } = this.live;
+    const { n_rows, held, forms } = this.live;
     const run = forms[this.form];
     const count = this.told("n_moments");
+    this.tell("n_moments", 0);
     for (let k = 0; k < count; k++) {
       const first = this.where("moments") + k * run.moment;
-      const t = this.numbers[first];
-      events.forEach((/** @type {{name: string, direction: number}} */ event, /** @type {number} */ i) => {
-        const side = this.numbers[first + run.sides + i];
-        if (side && (event.direction === 0 || event.direction === side)) this.happened?.push([t, event.name, side]);
-      });
-      const after = this.numbers[first + run.after];
-      this.held?.push({ t: after, held: this.numbers.slice(first + run.held_then, first + run.held_then + held.length) });
+      const part = (/** @type {number} */ at, /** @type {number} */ n) => [...this.numbers.subarray(first + at, first + at + n)];
+      const moment = {
+        before: { t: this.numbers[first], y: part(1, n_rows) },
+        after: { t: this.numbers[first + run.after], y: part(run.after + 1, n_rows) },
+        sides: part(run.sides, run.held_then - run.sides),
+        held: part(run.held_then, held.length),
+      };
+      if (this.status === EVENT && k === count - 1) return moment;
+      if (this.course) this.course.pass(moment);
+      else for (const i of this.seen(moment)) this.happened?.push([moment.before.t, this.live.events[i].name, moment.sides[i]]);
+      this.held?.push({ t: moment.after.t, held: Float64Array.from(moment.held) });
     }
-    this.tell("n_moments", 0);
+    return null;
+  }
+
+  /** Which events happen at a moment. @param {Moment} moment @returns {number[]} */
+  seen({ sides }) {
+    return sides.flatMap((side, k) => {
+      const event = this.live.events[k];
+      return event && side && (event.direction === 0 || event.direction === side) ? [k] : [];
+    });
   }
 
   /** The whole motion with the values of now. @returns {Motion | Failure} */
@@ -724,7 +755,7 @@ export class Engine {
     const x = this.at("x");
     const rows = this.at("rows");
     const values = this.at("held");
-    let now = this.held_first();
+    let now = Float64Array.from(this.course?.first ?? this.held_first());
     let next = 0;
     const changes = this.held ?? [];
     for (let k = 0; k < count; k++) {
@@ -745,7 +776,7 @@ export class Engine {
     let count = this.told("row");
     const times = [...this.at("times").subarray(0, count)];
     const x = this.where("x");
-    if (this.status !== REACHED && this.numbers[x] > (times[count - 1] ?? -Infinity)) {
+    if ((this.status !== REACHED || this.course?.ended) && this.numbers[x] > (times[count - 1] ?? -Infinity)) {
       times.push(this.numbers[x]); // the last good state
       this.at("rows").set(this.numbers.subarray(x + 1, x + 1 + n_rows), count * n_rows);
       count++;
@@ -765,7 +796,7 @@ export class Engine {
     const status = this.status === REACHED ? "finished" : stopped ? "stopped" : "running";
     return {
       status,
-      reason: stopped ? `${ENDS[this.status ?? 10]} (at t = ${t[count - 1].toPrecision(6)} s)` : "",
+      reason: stopped ? `${this.why()} (at t = ${t[count - 1].toPrecision(6)} s)` : this.course?.ended ? this.why() : "",
       t,
       rows: count,
       poses: this.poses(quantities, count),
@@ -779,6 +810,12 @@ export class Engine {
       turnedOver: energy.turnedOver,
       milliseconds: this.milliseconds,
     };
+  }
+
+  /** Why the motion ended. */
+  why() {
+    if (this.course?.stopped) return this.course.stopped;
+    return this.course?.ended ? `'${this.course.ended}' ends it` : ENDS[this.status ?? STOPPED];
   }
 
   /** Kinetic and potential energy, work dissipated and supplied, and by how much they do not balance.
@@ -872,6 +909,389 @@ export class Engine {
   }
 }
 
+/** What events do that change velocities, joints or states, or end a motion: what `Course` in events.py does. */
+class Course {
+  /** @param {Engine} engine @param {any} about */
+  constructor(engine, about) {
+    this.engine = engine;
+    this.about = about;
+    /** What events change, as the motion begins. @type {ArrayLike<number>} */
+    this.first = about.held;
+    this.ended = "";
+    this.stopped = "";
+    this.changes = false;
+    /** Events to be met again, which are no new ones, and until when. @type {Map<string, number>} */
+    this.passed = new Map();
+    /** Events beyond zero by what others did. @type {[number, number][]} */
+    this.jumped = [];
+    /** @type {Map<string, number>} */
+    this.close = new Map();
+    this.last = -Infinity;
+  }
+
+  get span() {
+    return this.engine.numbers[this.engine.where("t_end")];
+  }
+
+  /** What events change, now. */
+  get held() {
+    const { engine } = this;
+    const { held } = engine.live.forms[engine.form];
+    return [...engine.at(engine.now("full")).subarray(held, held + engine.live.held.length)];
+  }
+
+  /** What a program makes of (t, q, v). @param {string} name @param {number} t @param {ArrayLike<number>} y @param {number} count */
+  found(name, t, y, count) {
+    const { engine } = this;
+    const { n } = engine.live;
+    engine.at("asked").set([t, ...Array.from(y).slice(0, n)]);
+    engine.code[name](engine.to("asked"), engine.to(engine.now("full")), engine.to("answer"), engine.to("scratch"));
+    return engine.at("answer").slice(0, count);
+  }
+
+  /** What events do at a state. @param {number} t @param {ArrayLike<number>} y @returns {Jump[]} */
+  jumps(t, y) {
+    const { n_v } = this.engine.live;
+    const numbers = this.about.n_jumps ? this.found("jumps", t, y, this.about.n_jumps) : new Float64Array(0);
+    let at = 0;
+    const next = (/** @type {number} */ count) => numbers.slice(at, (at += count));
+    return this.about.events.map((/** @type {any} */ event) => ({
+      rows: event.rows.map(() => next(n_v)),
+      gaps: [...next(event.rows.length)],
+      holds: [...next(event.holds.length)],
+      resets: [...next(event.resets.length)],
+      rate: next(1)[0] ?? 0,
+    }));
+  }
+
+  /** Events where the time loop goes on by itself. @param {Moment} moment */
+  pass(moment) {
+    this.engine.keep_held(moment.held);
+    this.note(this.fresh(moment), moment.before.t);
+  }
+
+  /** Those that happen at a moment and are no old ones. @param {Moment} moment */
+  fresh({ before, after, sides }) {
+    return this.engine.seen({ before, after, sides, held: [] }).filter((k) => {
+      const key = `${k} ${sides[k]}`;
+      const until = this.passed.get(key) ?? -Infinity;
+      this.passed.delete(key);
+      return before.t > until;
+    }).filter((k) => !this.is_held(k, after.t, after.y));
+  }
+
+  /** Do what the time loop asks about; how it goes on. @param {Moment} moment */
+  meet(moment) {
+    const { engine } = this;
+    this.changes = false;
+    engine.keep_held(moment.held);
+    const found = this.fresh(moment);
+    const x = engine.where("x");
+    let [t, y] = [engine.numbers[x], [...engine.numbers.subarray(x + 1, x + 1 + engine.live.n_rows)]];
+    if (found.length) {
+      const changed = this.change(found.map((k) => [k, moment.sides[k]]), moment.after, moment.before);
+      this.note(found, moment.before.t);
+      if (changed) ({ t, y } = changed);
+    }
+    if (this.changes) {
+      y = this.pass_others(t, y);
+      engine.held?.push({ t: engine.numbers[x], held: Float64Array.from(this.held) });
+    }
+    const is_over = this.ended || this.stopped || engine.told("row") === engine.told("n_times");
+    if (!is_over && !this.changes) return SPENT;
+    engine.numbers[x] = is_over ? engine.numbers[x] : t;
+    engine.numbers.set(y, x + 1);
+    engine.tell("started", 0);
+    engine.tell("signed", 0);
+    const { n_watched } = engine.live.forms[engine.form];
+    const way = t === moment.after.t ? 1 : -1; // or before them
+    const sides = is_over ? [] : moment.sides.slice(0, this.about.events.length).map((side) => way * side);
+    engine.numbers.fill(0, engine.where("changed"), engine.where("changed") + n_watched).set(sides, engine.where("changed"));
+    const asks = this.about.events.map((/** @type {any} */ event) => (event.asks || this.passed.size ? 1 : 0));
+    engine.numbers.set(asks, engine.where("asks"));
+    return this.stopped ? STOPPED : is_over ? REACHED : SPENT;
+  }
+
+  /** y after what happens as the motion begins. @param {number[]} y */
+  start(y) {
+    const { events } = this.about;
+    const found = events.flatMap((/** @type {any} */ event, /** @type {number} */ k) => (event.at_start ? [[k, 1]] : []));
+    const t = this.engine.numbers[this.engine.where("x")];
+    if (found.length) y = this.change(found, { t, y }, { t, y })?.y ?? y;
+    y = this.pass_others(t, y);
+    this.first = this.held;
+    return y;
+  }
+
+  /** @param {number[]} found @param {number} t */
+  note(found, t) {
+    if (!found.length) return;
+    const { events } = this.engine.live;
+    const until = this.last + CLOSE * Math.abs(this.last) + NEGLIGIBLE * this.span;
+    if (!(t <= until)) this.close.clear();
+    for (const k of found) {
+      const { name } = events[k];
+      const count = (this.close.get(name) ?? 0) + 1;
+      this.close.set(name, count);
+      this.engine.happened?.push([t, name, 0]);
+      if (this.about.events[k].ends) this.ended ||= name;
+      if (count >= MOST_CLOSE) this.stopped ||= `'${name}' happens again and again, without end`;
+    }
+    this.last = t;
+  }
+
+  /** y after events that are beyond zero by what has happened, and levels, one after the other.
+   * @param {number} t @param {number[]} y */
+  pass_others(t, y) {
+    const { events, n_switches } = this.about;
+    const levels = events.some((/** @type {any} */ event) => event.is_level);
+    while (!this.stopped) {
+      let found = this.jumped.splice(0);
+      if (!found.length && levels) {
+        const g = this.found("switches", t, y, n_switches);
+        const k = events.findIndex((/** @type {any} */ x, /** @type {number} */ i) => x.is_level && g[i] * x.direction > 0);
+        if (k >= 0) found = [[k, events[k].direction]];
+      }
+      if (!found.length) break;
+      const changed = this.change(found, { t, y }, { t, y });
+      this.note(found.map(([k]) => k), t);
+      if (changed) ({ y } = changed);
+    }
+    return y;
+  }
+
+  /** Rows of velocities and their changes by events of one moment; kicks of the same velocity add up.
+   * @param {[number, number][]} found @param {Jump[]} jumps */
+  prescribed(found, jumps) {
+    /** @type {Float64Array[]} */
+    const rows = [];
+    /** @type {number[]} */
+    const gaps = [];
+    const kicked = new Map();
+    for (const [k] of found) {
+      this.about.events[k].rows.forEach((/** @type {[number, boolean]} */ [row, kicks], /** @type {number} */ i) => {
+        if (kicks && kicked.has(row)) gaps[kicked.get(row)] += jumps[k].gaps[i];
+        else {
+          if (kicks) kicked.set(row, rows.length);
+          rows.push(jumps[k].rows[i]);
+          gaps.push(jumps[k].gaps[i]);
+        }
+      });
+    }
+    return { rows, gaps };
+  }
+
+  /** t and y after these events, given by number and by the side of zero on which they are; null if they change nothing.
+   * @param {[number, number][]} found @param {{t: number, y: number[]}} after @param {{t: number, y: number[]}} before */
+  change(found, after, before) {
+    const { events } = this.about;
+    const { n_q, n, n_rows } = this.engine.live;
+    const held_before = this.held;
+    let t = after.t;
+    let y = after.y.slice(0, n_rows);
+    const v = y.slice(n_q, n);
+    const jumps = this.jumps(t, y);
+    const { rows, gaps } = this.prescribed(found, jumps);
+    const held = [...held_before];
+    let sets = rows.length > 0;
+    for (const [k] of found) {
+      events[k].holds.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
+        held[place] = jumps[k].holds[i];
+        sets = true;
+      });
+      events[k].resets.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
+        y[place] = jumps[k].resets[i];
+        sets = true;
+      });
+    }
+    if (!sets) return null;
+    this.changes = true;
+    this.engine.keep_held(held);
+    const switched = found.some(([k]) => events[k].joints.length);
+    if (switched && this.is_open(t, y, found)) return null;
+    if (rows.length || switched) {
+      const struck = this.impulse(t, y, rows, gaps);
+      if (!struck) return null;
+      y.splice(n_q, v.length, ...struck.v);
+      y[n] += Math.max(struck.lost, 0);
+      y[n + 1] += Math.max(-struck.lost, 0);
+      const turned = this.turned(found, jumps, t, y);
+      if (turned.length) {
+        // on the side from which it came, so that it is not passed once more; the others are
+        const until = after.t + CLOSE * Math.abs(after.t) + NEGLIGIBLE * this.span;
+        this.passed = new Map(found.filter(([k]) => !turned.includes(k)).map(([k, side]) => [`${k} ${side}`, until]));
+        t = before.t;
+        y.splice(0, n_q, ...before.y.slice(0, n_q));
+      }
+    }
+    if (switched) y = this.projected(t, y);
+    this.jumped = this.find_jumped(held_before, found, t, y, v);
+    return { t, y };
+  }
+
+  /** Which events are on the way back. @param {[number, number][]} found @param {Jump[]} before @param {number} t @param {number[]} y */
+  turned(found, before, t, y) {
+    const now = this.jumps(t, y);
+    return found.flatMap(([k, side]) => {
+      const event = this.about.events[k];
+      const rests = Math.abs(now[k].rate) <= NEGLIGIBLE * Math.abs(before[k].rate);
+      if (rests && this.presses_on(k, side, t, y)) {
+        this.stopped ||= `'${this.engine.live.events[k].name}' would happen without end: nothing holds it`;
+        return [];
+      }
+      return (event.turns || now[k].rate * side < 0) && !(rests && event.joints.length) ? [k] : [];
+    });
+  }
+
+  /** Velocities after an impulse by which joints hold and rows of velocities change, and the energy that it takes: of
+   * all such changes the least in M, found by the formulation that impulses have. @param {number} t @param {number[]} y
+   * @param {Float64Array[]} rows @param {number[]} gaps @returns {{v: number[], lost: number} | null} */
+  impulse(t, y, rows, gaps) {
+    const { engine, about } = this;
+    const { n_q, n_v: n, m } = engine.live;
+    const entries = this.found("own_linear", t, y, about.n_linear);
+    const rates = [...this.found("own_constraints", t, y, 2 * m)].slice(m);
+    const all = m + rows.length;
+    const [M, J] = [new Float64Array(n * n), new Float64Array(all * n)];
+    about.jacobian[0].forEach((/** @type {number} */ i, /** @type {number} */ e) => {
+      J[i * n + about.jacobian[1][e]] = entries[e];
+    });
+    about.inertia.forEach((/** @type {[number, number]} */ [i, j], /** @type {number} */ e) => {
+      M[i * n + j] = entries[about.first_of_inertia + e];
+    });
+    rows.forEach((row, i) => J.set(row, (m + i) * n));
+    const wanted = [...rates.map((x) => -x), ...gaps];
+    const heaviest = Math.max(...Array.from({ length: n }, (_, k) => M[k * n + k]));
+    const scale = Array.from({ length: n }, (_, k) => 1 / Math.sqrt(M[k * n + k] || heaviest));
+    const sizes = wanted.map((_, i) => Math.hypot(...scale.map((x, k) => x * J[i * n + k])));
+    const least = Math.max(TYPED * Math.max(...sizes), 1e-300);
+    const by = sizes.map((x) => Math.max(x, least));
+    const given = engine.at("given_impulse").fill(0);
+    const at = engine.to("given_impulse") / 8;
+    engine.integers[at] = BigInt(n);
+    engine.integers[at + 1] = BigInt(all);
+    given[2] = about.tolerance;
+    const inertia = Math.max(...scale.map((x, k) => x * x * M[k * n + k]));
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) given[3 + i * n + j] = (scale[i] * M[i * n + j] * scale[j]) / inertia;
+    for (let i = 0; i < all; i++) for (let j = 0; j < n; j++) given[3 + n * n + i * n + j] = (J[i * n + j] * scale[j]) / by[i];
+    given.set(wanted.map((x, i) => x / by[i]), 3 + n * n + all * n + n);
+    engine.code.impulse(engine.to("given_impulse"), engine.to("scratch"), engine.to("made_impulse"), engine.to("scratch"));
+    const made = engine.at("made_impulse");
+    const dv = scale.map((x, k) => x * made[k]);
+    const v = y.slice(n_q, n_q + n);
+    const terms = wanted.map((x, i) => (Math.abs(x) + v.reduce((s, w, k) => s + Math.abs(J[i * n + k]) * (Math.abs(w) + Math.abs(dv[k])), 0)) / by[i]);
+    const enough = NEGLIGIBLE * Math.max(0, ...terms);
+    const fits = wanted.every((x, i) => Math.abs(dv.reduce((s, w, k) => s + J[i * n + k] * w, 0) - x) / by[i] <= TYPED * terms[i] + enough);
+    if (!fits) {
+      this.stopped ||= "joints and what happens contradict each other";
+      return null;
+    }
+    const after = v.map((x, k) => x + dv[k]);
+    let lost = 0;
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) lost += 0.5 * (v[i] - after[i]) * M[i * n + j] * (v[j] + after[j]);
+    return { v: after, lost };
+  }
+
+  /** Whether a joint engages although it is open by more than rounding explains. @param {number} t @param {number[]} y
+   * @param {[number, number][]} found */
+  is_open(t, y, found) {
+    const { rows } = this.about;
+    const gaps = this.found("own_constraints", t, y, rows.length);
+    const held = this.held;
+    const engages = new Set(found.flatMap(([k]) => this.about.events[k].holds.filter((/** @type {number} */ place) => held[place] === 1)));
+    const wide = rows.findIndex((/** @type {any} */ row, /** @type {number} */ i) => engages.has(row.closed) && Math.abs(gaps[i]) > TYPED * row.scale);
+    if (wide < 0) return false;
+    this.stopped ||= `'${rows[wide].element}' engages, and is open by ${Math.abs(gaps[wide]).toPrecision(3)} ${rows[wide].unit}`;
+    return true;
+  }
+
+  /** @param {number} t @param {number[]} y */
+  projected(t, y) {
+    const { engine } = this;
+    engine.at("state").set([t, ...y]);
+    engine.code.project(engine.to("state"), engine.to(engine.now("full")), engine.to("projected"), engine.to("scratch"));
+    return [...engine.at("projected").subarray(0, engine.live.n_rows)];
+  }
+
+  /** The rate of the function of an event at x = (t, q, v, ...). @param {number} k @param {number[]} x */
+  rate(k, x) {
+    return this.jumps(x[0], x.slice(1))[k].rate;
+  }
+
+  /** What steps of t, q and v, each for itself, make of f, added up.
+   * @param {(x: number[]) => number} f @param {number[]} x @param {(i: number) => number} step */
+  change_of(f, x, step) {
+    const now = f(x);
+    let sum = 0;
+    for (let i = 0; i <= this.engine.live.n; i++) {
+      sum += Math.abs(f(x.map((y, j) => (i === j ? y + step(i) : y))) - now);
+    }
+    return sum;
+  }
+
+  /** Of a component of x = (t, q, v, ...) in the error of a step. @param {number[]} x @returns {(i: number) => number} */
+  tolerance(x) {
+    const { engine } = this;
+    const [atol, rtol] = [engine.where("atol"), engine.numbers[engine.where("rtol")]];
+    return (i) => (i ? engine.numbers[atol + i - 1] + rtol * Math.abs(x[i]) : 0);
+  }
+
+  /** Whether an impact has switched its joints before, and these leave its rate within the tolerances of now.
+   * @param {number} k @param {number} t @param {number[]} y */
+  is_held(k, t, y) {
+    const event = this.about.events[k];
+    if (!event.turns || !this.has_switched(event, this.held)) return false;
+    const x = [t, ...y];
+    const rate = (/** @type {number[]} */ at) => this.rate(k, at);
+    return Math.abs(rate(x)) <= this.change_of(rate, x, this.tolerance(x));
+  }
+
+  /** Whether the joints that an event switches are as it sets them. @param {any} event @param {ArrayLike<number>} held */
+  has_switched(event, held) {
+    return event.joints.length > 0 && event.joints.every((/** @type {[number, number]} */ [place, value]) => held[place] === value);
+  }
+
+  /** Whether forces drive an event whose rate is zero now to its side. @param {number} k @param {number} side @param {number} t @param {number[]} y */
+  presses_on(k, side, t, y) {
+    if (!this.engine.told("n_times") || t <= 0) return false;
+    const { engine, span } = this;
+    const { n_q, n_v, n, ny, held } = engine.live;
+    engine.at("x").set([t, ...y.slice(0, n)]);
+    engine.at("held").set(this.held);
+    const [one, none] = [1n, BigInt(held.length)];
+    engine.code.fill_dynamics(one, BigInt(ny), none, engine.to("held"), engine.to(engine.now("full")), engine.to("x"), engine.to("qd"), engine.to("scratch"));
+    const rates = [1, ...engine.at("qd").slice(0, n_q), ...engine.at("x").slice(1 + n, 1 + n + n_v)];
+    const x = [t, ...y];
+    const ahead = (/** @type {number} */ by) => x.map((z, i) => z + by * DIFFERENCE * span * (rates[i] ?? 0));
+    const rate = (/** @type {number[]} */ at) => this.rate(k, at);
+    const when = (/** @type {number[]} */ at) => this.found("switches", at[0], at.slice(1), this.about.n_switches)[k];
+    let gained = 0.5 * side * (rate(ahead(1)) - rate(ahead(-1)));
+    gained -= this.change_of(rate, x, (i) => EPSILON * x[i]);
+    const enough = this.change_of(when, x, this.tolerance(x));
+    return (0.5 * gained * span) / DIFFERENCE > enough && enough > 0;
+  }
+
+  /** Events of the model that are beyond zero now since velocities or forces have jumped.
+   * @param {number[]} held_before @param {[number, number][]} found @param {number} t @param {number[]} y @param {number[]} v_before
+   * @returns {[number, number][]} */
+  find_jumped(held_before, found, t, y, v_before) {
+    const { events, n_own, n_switches } = this.about;
+    const { n_q } = this.engine.live;
+    if (!n_own || !this.engine.told("row")) return [];
+    const held = this.held;
+    this.engine.keep_held(held_before);
+    const old = this.found("switches", t, [...y.slice(0, n_q), ...v_before], n_switches);
+    this.engine.keep_held(held);
+    const now = this.found("switches", t, y, n_switches);
+    return events.slice(0, n_own).flatMap((/** @type {any} */ event, /** @type {number} */ k) => {
+      const side = now[k] > 0 ? 1 : -1;
+      const done = !event.rows.length && [held_before, held].some((x) => this.has_switched(event, x));
+      const jumped = !found.some(([i]) => i === k) && old[k] * now[k] < 0 && event.direction * now[k] >= 0 && !done;
+      return jumped ? [[k, side]] : [];
+    });
+  }
+}
+
 /** A motion that goes on as long as it is asked to; it ends with the next run of its engine. */
 export class Play {
   /** @param {Engine} engine */
@@ -911,9 +1331,9 @@ export class Play {
     while (engine.status === SPENT && engine.told("steps") + engine.told("rejected") < MOST_STEPS);
     if (engine.held && engine.held.length > 1) engine.held = engine.held.slice(-1);
     this.look();
-    if (engine.status === REACHED) return null;
-    const code = "stopped";
-    return { code, text: ENDS[engine.status ?? REACHED] ?? "too many steps for one picture: slow it down", t: this.t };
+    if (engine.status === REACHED && !engine.course?.ended) return null;
+    const text = engine.status === SPENT ? "too many steps for one picture: slow it down" : engine.why();
+    return { code: "stopped", text, t: this.t };
   }
 
   /** Go on, or back, by dt seconds of a motion that drivers prescribe; null, or why there is no such position.
@@ -1017,7 +1437,7 @@ export class Play {
     const { held } = engine.live.forms[engine.form];
     const values = engine.at(engine.now("p")).slice(held, held + engine.live.held.length);
     engine.prepare();
-    engine.at(engine.now("p")).set(values, held);
+    engine.keep_held(values);
     engine.tell("started", 0);
     engine.tell("signed", 1);
   }

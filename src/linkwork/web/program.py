@@ -25,6 +25,7 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.compiled.system import HEADER, choose_eps
 from linkwork.constraints.projection import project, project_start
 from linkwork.driven.kinematics import Driven
+from linkwork.elements.events import closed
 from linkwork.equations.equations import TIME
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
@@ -32,17 +33,20 @@ from linkwork.equations.programs import LOCAL, Source
 from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.evaluation import ordered, substitute
 from linkwork.expressions.graph import Expr
+from linkwork.formulations import FORMULATIONS
+from linkwork.formulations.refinement import take_given, take_result
 from linkwork.integrators.integrate import Settings, report_times
 from linkwork.integrators.memory import KEPT, End, Run, moment_size
 from linkwork.integrators.memory import places as memory_places
 from linkwork.integrators.time_loop import advance
+from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.model import Model
 from linkwork.native import wasm
 from linkwork.native.enclosing import find_zeros, write_tape
 from linkwork.native.kernels import offsets_of, size_of
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import ComputationSequence
-from linkwork.simulation.events import Course
+from linkwork.simulation.events import IMPULSES, Course
 from linkwork.simulation.options import MOST_STEPS, choose
 from linkwork.simulation.outputs import ENERGY, fill_dynamics, fill_report, rates
 from linkwork.simulation.problem import Motion
@@ -62,7 +66,8 @@ ENGINE = Path(__file__).with_name("engine.js")
 # Of the memory of a run what the engine reads and sets.
 TOLD = (
     "residuals", "n_times", "n_stops", "t_end", "next_step", "steps", "rejected", "evaluations", "row", "paced",
-    "stop", "paced_t", "started", "signed", "n_moments", "x", "grazes", "signs", "moments",
+    "stop", "paced_t", "started", "signed", "n_moments", "x", "grazes", "signs", "moments", "changed",
+    "asks", "atol", "rtol",
 )  # fmt: skip
 
 
@@ -132,9 +137,10 @@ def _refusal(course: Course) -> str:
     """Say why a motion needs Python on its way, or nothing."""
     motion = course.motion
     e, model = motion.system.equations, motion.mechanism.model
-    asked = [event.name for event, asks in zip(e.events, course.asks, strict=True) if asks]
-    if asked:
-        return f"{', '.join(asked)} change velocities or joints, or ask what they change"
+    if course.callbacks:
+        return f"{', '.join(course.callbacks)} ask functions in Python what they change"
+    if any(course.asks) and e.hints.chain is not None:
+        return "events change velocities or joints of a chain of many bodies"
     if model.functions:
         return f"{', '.join(model.functions)} are functions in Python"
     if motion.clocks.periods:
@@ -181,6 +187,7 @@ class _Writing:
     """A program as it is written."""
 
     def __init__(self, course: Course, driven: bool, modes: Modes | None) -> None:
+        self.course = course
         self.motion, self.driven, self.modes = course.motion, driven, modes
         self.state, self.system = course.motion.state, course.motion.system
         self.dynamics = course.motion.form.dynamics
@@ -234,6 +241,10 @@ class _Writing:
             arrays["tape"] = write_tape(timed, [TIME], list(e.parameters))
             functions["find_zeros"] = find_zeros
         own = {"start": f["start"], **self.local}
+        if asks := any(self.course.asks):
+            own |= {name: f[name] for name in ("switches", "jumps") if name in f}
+            own |= {f"own_{name}": f[name] for name in ("linear", "constraints")}
+            functions["impulse"] = FORMULATIONS[IMPULSES].kernel
         for form in self.forms:
             arrays |= form.arrays
             own[f"prepare{form.mark}"] = form.prepare
@@ -243,6 +254,7 @@ class _Writing:
             f["close"].outputs + max(f["close"].work, f["report"].work),
             *(x.work for x in own.values()),
             *(form.work for form in self.forms),
+            FORMULATIONS[IMPULSES].work_size(system.n_v, system.m + self.n_struck()) if asks else 0,
         )
         columns = self.columns()
         places = {column["name"]: k for k, column in enumerate(columns)}
@@ -266,11 +278,51 @@ class _Writing:
             "parameters": [*self.parameters()],
             "switches": self.switches(),
             "events": [{"name": x.name, "direction": x.direction} for x in e.events],
+            "jumping": self.jumping() if asks else None,
             "bodies": ["ground", *(body.name for body in model.bodies)],
             "columns": columns,
             "poses": [[places[f"{body.name}.{part}"] for part in PARTS[model.space]] for body in model.bodies],
         }  # fmt: skip
         return Program(module, about)
+
+    def n_struck(self) -> int:
+        """Return the number of rows of velocities that events prescribe, if all of them happen at once."""
+        return sum(len(event.rows) for event in self.system.equations.events)
+
+    def jumping(self) -> dict[str, Any]:
+        """What events do beyond what the time loop does by itself, and what that is computed with."""
+        s, e, f = self.system, self.system.equations, self.system.functions
+        held, q = ({x: k for k, x in enumerate(symbols)} for symbols in (e.held, e.q))
+        rows: dict[Expr, int] = {}
+        events = [
+            {
+                "asks": asks, "ends": x.ends, "turns": x.turns, "is_level": x.is_level, "at_start": x.at_start,
+                "direction": x.direction,
+                "rows": [(rows.setdefault(row, len(rows)), kicks) for row, kicks in zip(x.rows, x.kicks, strict=True)],
+                "holds": [held[y] for y in x.holds], "resets": [q[y] for y in x.resets],
+                "joints": [(held[y], x.holds[y].value) for y in x.joints],
+            }
+            for x, asks in zip(e.events, self.course.asks, strict=True)
+        ]  # fmt: skip
+        n, m, place = s.n_v, s.m + self.n_struck(), self.motion.measured.place
+        n_jumps, n_switches = (f[name].outputs if name in f else 0 for name in ("jumps", "switches"))
+        sizes = {
+            "answer": max(n_jumps, n_switches, f["linear"].outputs, f["constraints"].outputs),
+            "given_impulse": size_of(take_given, n, m), "made_impulse": size_of(take_result, n, m),
+        }  # fmt: skip
+        return {
+            "events": events, "n_own": len(self.motion.mechanism.model.events),
+            "held": self.motion.held.tolist(),
+            "n_jumps": n_jumps, "n_switches": n_switches, "n_linear": f["linear"].outputs,
+            "jacobian": [x.tolist() for x in e.pattern], "inertia": [*e.M],
+            "first_of_inertia": len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None),
+            "rows": [
+                {"element": row.element, "unit": row.unit, "scale": scale, "closed": held.get(closed(row.element), -1)}
+                for row, scale in zip(e.rows, place.row_scale.tolist(), strict=True)
+            ],
+            "tolerance": RANK_TOLERANCE,
+            "sizes": sizes,
+        }  # fmt: skip
 
     def closing(self) -> dict[str, Any]:
         """Return the start, closed, and what its equations are measured by."""
