@@ -27,7 +27,7 @@ def move(model: Model) -> Trajectory:
 def simulator(model: Model) -> Program | None:
     """What lets the page of a mechanism simulate; nothing where that needs Python."""
     try:
-        return program(model, driven=model.about.checked.get("analysis") == "kinematics")
+        return program(model, model.about.checked.get("analysis") == "kinematics", hands=True)
     except UsageError:
         return None
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from linkwork.studies.sweep import sweep
     from linkwork.studies.table import load_study
     from linkwork.trajectory import Trajectory
+    from linkwork.view.live import live_page
 
 __version__ = "0.1.0"
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "inverse",
     "kinematics",
     "linearize",
+    "live_page",
     "load",
     "load_study",
     "loads",
@@ -129,6 +131,7 @@ _HOMES = {
     "inverse": "driven.inverse",
     "kinematics": "driven.kinematics",
     "linearize": "analyses.linearize",
+    "live_page": "view.live",
     "load": "modelfile",
     "load_study": "studies.table",
     "loads": "modelfile",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linkwork.start.check import Report
     from linkwork.studies.slopes import Slopes
     from linkwork.trajectory import Trajectory
+    from linkwork.view.live import LivePage
 
 
 @checked_methods
@@ -133,6 +134,14 @@ class Analyses:
         from linkwork.comparison.compare import compare
 
         return compare(self.subject, **options)
+
+    def live_page(
+        self, parameters: Mapping[str, float | str] | None = None, *, t_end: float | str | None = None
+    ) -> LivePage:
+        """Return a page that simulates, see linkwork.live_page."""
+        from linkwork.view.live import live_page
+
+        return live_page(self.subject, parameters, t_end=t_end)
 
     def explain(self, *arguments: Any, **options: Any) -> Worked:
         """Return the equations worked out, step by step with numbers, see linkwork.explain."""

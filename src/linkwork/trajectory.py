@@ -415,14 +415,9 @@ class Trajectory(Readings):
 
     def view(self) -> None:
         """Open the moving mechanism in the browser: a page to play and measure."""
-        import tempfile
-        import webbrowser
+        from linkwork.view.page import open_page
 
-        from linkwork.view import page
-
-        path = Path(tempfile.mkdtemp(prefix="linkwork-")) / "motion.html"
-        page.write([self], path)
-        webbrowser.open(path.as_uri())
+        open_page([self])
 
     def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
         """Draw some quantities, by name or pattern ("*.phi"); without names, what matters most.

@@ -487,6 +487,25 @@ def test_a_notebook_shows_a_picture_that_moves_when_asked(browser: Any, motion: 
     tab.close()
 
 
+def test_a_page_that_simulates_stands_in_a_cell(browser: Any, tmp_path: Path) -> None:
+    """Its sliders move the motion, in a frame that reaches nothing; what is saved is the page of `view --live`."""
+    made = linkwork.load("slider_crank").live_page({"l1": 0.9}, t_end=2.0)
+    tab = browser.new_page()
+    tab.set_content(made._repr_html_())
+    tab.click("button:has-text('Try it')")
+    tab.wait_for_selector("iframe[sandbox=allow-scripts]")
+    (frame,) = (frame for frame in tab.frames if frame != tab.main_frame)
+    frame.wait_for_selector(".live")
+    shown = frame.evaluate(
+        "live.set('l1', 1.1), live.picture(16), [...linkwork.results[0].quantities.get('rod.phi').values]"
+    )
+    expected = linkwork.simulate(linkwork.load("slider_crank", {"l1": 1.1}), t_end=2.0, coordinates="auto")
+    np.testing.assert_allclose(shown, expected["rod.phi"], atol=1e-6)
+    tab.close()
+    made.save(tmp_path / "page.html")
+    assert "'wasm-unsafe-eval'" in (tmp_path / "page.html").read_text()
+
+
 class Shell:
     """What a kernel tells of the cell that it runs."""
 

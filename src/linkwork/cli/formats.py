@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from linkwork.cli.app import Assemble, Close, Json, Limits, ModelArgument, Set, TEnd, command, output_option
-from linkwork.cli.motions import is_driven, located, started, tell, writable
+from linkwork.cli.motions import located, started, tell, writable
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError, check_choice
 
 TARGETS = ("wasm",)
@@ -113,6 +113,7 @@ def export(
     import json as notation
 
     from linkwork.files import whole, write_text
+    from linkwork.start.check import is_driven
     from linkwork.trajectory import plain
     from linkwork.web.program import ENGINE, program
 

@@ -375,6 +375,7 @@ def moved(
     from linkwork.driven.kinematics import kinematics
     from linkwork.resultfile import SUFFIXES
     from linkwork.simulation.simulate import simulate
+    from linkwork.start.check import is_driven
     from linkwork.trajectory import Trajectory
 
     motions: list[Trajectory] = []
@@ -395,13 +396,6 @@ def moved(
             motions.append(early.trajectory)
             end = early
     return motions, end
-
-
-def is_driven(model: Model) -> bool:
-    """Return whether drivers take all freedoms, so that they move the mechanism, and not the forces."""
-    from linkwork.start.check import check
-
-    return bool(model.drivers) and check(model).dof == 0
 
 
 def stem(source: str) -> str:

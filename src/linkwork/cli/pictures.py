@@ -29,7 +29,6 @@ from linkwork.cli.app import (
 )
 from linkwork.cli.motions import (
     Robot,
-    is_driven,
     located,
     moved,
     named,
@@ -193,6 +192,7 @@ def _live(
 ) -> Program | None:
     """Return the program of the one model, or nothing where it needs Python, which is said."""
     from linkwork.resultfile import SUFFIXES
+    from linkwork.start.check import is_driven
     from linkwork.web.program import program
 
     if len(sources) > 1 or sources[0].lower().endswith(SUFFIXES):
@@ -205,7 +205,7 @@ def _live(
     except UsageError as refused:
         if refused.code != "no-wasm":
             raise
-        print(f"note  the page replays this motion and computes no others: {refused.message}", file=sys.stderr)
+        print(f"note  the page computes no other motions: {refused.message}", file=sys.stderr)
         return None
 
 
@@ -243,6 +243,7 @@ def animate(
 @command(
     "linkwork report slider_crank --open",
     "linkwork report four_bar --compare augmented,qr --units deg,mm -o four_bar.html",
+    "linkwork report four_bar --live -o four_bar.html",
 )
 def report(
     model: ModelArgument,
@@ -255,6 +256,7 @@ def report(
     output: Annotated[Path | None, output_option("Page, .html.  [default: NAME-report.html]")] = None,
     open_: Open = False,
     units: Units = None,
+    live: Annotated[bool, Option("--live", help="Let a part of the report simulate: change it there.")] = False,
     json: Json = False,
 ) -> None:
     """Write a report on a model, one page to read or print.
@@ -266,8 +268,11 @@ def report(
     from linkwork.lecture.explain import explain
     from linkwork.start.check import check
     from linkwork.view.dossier import html, worth_writing
+    from linkwork.view.page import check_built
     from linkwork.view.report import progress
 
+    if live:
+        check_built()
     (file,) = writable([output or Path(stem(model) + "-report.html")], (".html",))
     mechanism = started(model, set_, None, None, assemble=assemble)
     with located(model):
@@ -287,9 +292,11 @@ def report(
         + ["--assemble"] * assemble
         + ([] if t_end is None else [f"--t-end {t_end:g}"])
         + ([] if units is None else [f"--units {units}"])
+        + ["--live"] * live
     )
     command = " ".join(["linkwork report", model, *options])
-    write_text(file, html(mechanism, checked, motion, sheet, comparison, command))
+    made = _live([model], set_, t_end, assemble, Robot((), None)) if live else None
+    write_text(file, html(mechanism, checked, motion, sheet, comparison, command, made))
     _written(file, json, end)
     if open_:
         open_files([file])

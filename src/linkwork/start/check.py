@@ -75,6 +75,11 @@ class Report(Printed):
         return lines_in_cell(check_lines(self))
 
 
+def is_driven(model: Model) -> bool:
+    """Return whether drivers take all freedoms, so that they move the mechanism, and not the forces."""
+    return bool(model.drivers) and check(model).dof == 0
+
+
 @checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
 def check(

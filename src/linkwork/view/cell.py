@@ -10,12 +10,15 @@ import sys
 from base64 import b64encode
 from gzip import compress
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import UsageError
 from linkwork.trajectory import Trajectory
 from linkwork.view.markup import image
 from linkwork.view.page import COMPUTES, SCRIPTS, Most, built, data_of, halves
+
+if TYPE_CHECKING:
+    from linkwork.web.program import Program
 
 MOST_IN_CELL = Most(500, 10_000)  # 0.1 MB
 HEIGHT = 560  # pixels
@@ -37,22 +40,26 @@ CELL = """<div data-motion="%(data)s">
 %(picture)s
 <p><button type="button" onclick="const cell = this.closest('[data-motion]');
 const show = window.linkworkViewers?.['%(key)s'];
-if (show) show(cell); else cell.lastElementChild.hidden = false">&#9654; Move it</button></p>
+if (show) show(cell); else cell.lastElementChild.hidden = false">&#9654; %(does)s</button></p>
 <p hidden>What moves it comes with the first motion of this notebook: trust the notebook and scroll to that cell, or run
 it again. In Python, motion.view() opens the page in the browser.</p>
 </div>"""
 _brought: tuple[str, str] | None = None  # the cell of this notebook with the viewer, and which of its runs
 
 
-def cell(motion: Trajectory) -> str:
-    """Write the picture with its button, and with the viewer if no other cell of the notebook has it."""
+def cell(motion: Trajectory, live: Program | None = None) -> str:
+    """Write the picture with its button, and with the viewer if no other cell of the notebook has it.
+
+    With a program the page that the button brings simulates.
+    """
     if not (built() and motion.scene and len(motion.t)):
         return ""
     head, tail = halves()
     head = head.replace(SCRIPTS, f"{SCRIPTS} {COMPUTES}", 1)
     key = sha256((head + tail).encode()).hexdigest()[:16]
     shown = CELL % {
-        "data": _packed(data_of([motion], most=MOST_IN_CELL, plays=True)),
+        "data": _packed(data_of([motion], (), live, None if live else MOST_IN_CELL, plays=live is None)),
+        "does": "Move it" if live is None else "Try it",
         "picture": _start(motion),
         "key": key,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from math import pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,15 @@ from linkwork.start.check import Report
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import html_part
 from linkwork.view.markup import bullets, document, svg, table, text
+from linkwork.view.page import framed
 from linkwork.view.picture import still, strip
 from linkwork.view.plot import figure, overview
 from linkwork.view.poses import scene_of
 from linkwork.view.report import check_lines
 from linkwork.view.worked import html_blocks
+
+if TYPE_CHECKING:
+    from linkwork.web.program import Program
 
 INSTANTS = 6  # pictures in the strip
 PANELS = 2  # in one figure, so that it fits a printed page
@@ -54,7 +58,10 @@ svg { max-width: 100%; height: auto; display: block } figure { margin: .6rem 0 }
 .grid { display: flex; align-items: center; gap: .6rem; overflow-x: auto } .scroll { overflow-x: auto }
 .grid td { text-align: right; white-space: nowrap } math[display="block"] { margin: .6rem 0; overflow-x: auto }
 .failed td { color: #b3303f }
+.try iframe { width: 100%; height: 720px; border: 1px solid #9aa4af; border-radius: 6px }
+@media (min-width: 76rem) { .try iframe { width: 72rem; margin-left: -9rem } }
 @media print {
+  .try { display: none }
   @page { size: A4; margin: 16mm } body { margin: 0; max-width: none; font-size: 10.5pt } h2 { break-after: avoid }
   figure, tr, pre { break-inside: avoid } .grid table { font-size: 1em } .grid th, .grid td { padding: .15em .7em }
   .grid { font-size: min(1em, calc(80em / var(--characters))) }
@@ -78,13 +85,19 @@ def html(
     sheet: Worked | None = None,
     comparison: Comparison | None = None,
     command: str = "",
+    live: Program | None = None,
 ) -> str:
-    """Return the page; it needs nothing else. `command` is the line that made it."""
+    """Return the page; it needs nothing else. `command` is the line that made it.
+
+    With a program of the motion there is a part that simulates, which is not printed.
+    """
     title = model.about.title or model.name
+    policy, frame = (POLICY, "") if live is None else framed(motion, live)
     shown: Any = motion.shown  # which has what these need of a motion
     sections = [
         _head(model, checked, motion, title),
         _data(model, motion),
+        frame and f'<div class="try"><h2>Try it</h2>{frame}</div>',
         _freedoms(checked),
         _method(motion),
         _plots(motion, shown),
@@ -96,7 +109,7 @@ def html(
         _equations(sheet) if sheet else "",
         _settings(motion, command),
     ]
-    return document(title, CSS, "".join(sections), POLICY)
+    return document(title, CSS, "".join(sections), policy)
 
 
 def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
 from gzip import compress
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 
 BUNDLE = Path(__file__).with_name("viewer.html")
 PLACE = '"LINKWORK-DATA"'
+POLICY = '<meta http-equiv="Content-Security-Policy"'
 SCRIPTS, COMPUTES = "script-src", "'wasm-unsafe-eval'"  # of the policy of a page: WebAssembly, and no text as a script
 MOST_RESULTS = 4  # beside each other
 
@@ -128,6 +130,23 @@ def data_of(
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
     return json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def framed(motion: Trajectory, live: Program | None) -> tuple[str, str]:
+    """Return the policy of a page in which this one stands, which binds both, and the frame with it."""
+    whole = page([motion], live=live)
+    policy = whole[whole.index(POLICY) : whole.index(">", whole.index(POLICY)) + 1]
+    return policy, f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{escape(whole)}"></iframe>'
+
+
+def open_page(motions: Sequence[Trajectory], live: Program | None = None) -> None:
+    """Open the page in the browser."""
+    import tempfile
+    import webbrowser
+
+    path = Path(tempfile.mkdtemp(prefix="linkwork-")) / "motion.html"
+    write(motions, path, live=live)
+    webbrowser.open(path.as_uri())
 
 
 def write(
