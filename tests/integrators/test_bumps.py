@@ -392,3 +392,35 @@ def test_a_wall_that_is_met_again_is_entered_with_the_step_of_the_time_before() 
     once, often = (simulate(cart(walls, velocity=1.0, t_end=t), rtol=1e-9, integrator="dop853") for t in (1.5, 40.5))
     assert often["cart.x"][-1] == pytest.approx(0.5 - 40 * math.pi / 1e4, abs=1e-6)
     assert often.info.rejected < 40 * once.info.rejected / 2
+
+
+BACK_AT_A_SWITCH = """linkwork: 1
+gravity: [0, -9.81]
+ground: {points: {O: [0, 0]}}
+bodies: {rod: {mass: 1.3, inertia: 0.11, position: [0.5, 0], points: {O: [-0.5, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+forces: {T: {type: torque, on: rod, torque: "1.5*sign(sin(5*rod.phi))"}}
+simulation: {t_end: 3, step: 0.5}
+"""
+
+
+def test_a_switch_that_tolerances_leave_to_chance_is_told() -> None:
+    """A rod that falls from rest where its law switches comes back just to there, at rest, and so never switches there.
+
+    A motion that goes 1e-8 rad beyond loses 1e-4 s.
+    """
+
+    def rates(_: float, y: Any) -> list[float]:
+        law = -1.0 if y[0] > -math.pi / 5 else math.copysign(1.0, math.sin(5 * y[0]))
+        return [y[1], (1.5 * law - 1.3 * 9.81 * 0.5 * math.cos(y[0])) / (0.11 + 1.3 * 0.25)]
+
+    truth = solve_ivp(rates, (0, 3), [0.0, 0.0], "DOP853", rtol=1e-10, atol=1e-11, max_step=1e-3).y[:, -1]
+    told = []
+    for rtol in (1e-6, 1e-7, 1e-8, 1e-9):
+        for how in ({"coordinates": "body"}, {"coordinates": "joint"}):
+            motion = simulate(loads(BACK_AT_A_SWITCH), rtol=rtol, atol=rtol, **how)
+            told.append(any("[slight-switch]" in note for note in motion.info.notes))
+            if not told[-1]:
+                assert [motion["rod.phi"][-1], motion["rod.omega"][-1]] == pytest.approx([*truth], abs=200 * rtol)
+    assert any(told)
+    assert not all(told)

@@ -105,6 +105,7 @@ class Run(Memory):
     unplanned: int  # matrices for which the pivots that were planned would not do
     switched: int  # switches that were located
     blurred: float  # length of steps along which what switches was seen neither clearly nor at rest
+    slight: float  # when a law last switched and back by less than the tolerances, which acts on what follows
     left_open: int  # laws that are anything they can be, by the tolerances of the state, at the ends of steps
     row: int  # report times passed
     stop: int  # stops behind

@@ -366,7 +366,9 @@ def find_lasting(
     depth = enclose_closely(at, look, tape, i, u, back)
     lowest = -depth[0] if sign > 0.0 else depth[1]
     interpolate(at, at.x[0] + 0.5 * (u + back) * at.h)
-    if lowest > tube_of(at, look, tape, i, back, 1.0) or matters(at, i, at.x_inside, (back - u) * at.h, p, w):
+    is_deep = lowest > tube_of(at, look, tape, i, back, 1.0)
+    if is_deep or matters(at, i, at.x_inside, (back - u) * at.h, p, w):
+        at.slight = at.slight if is_deep else at.x[0] + u * at.h
         return MET, u, v
     return find_crossing(at, look, tape, i, sign, back, last, least, False)
 

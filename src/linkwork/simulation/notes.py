@@ -92,5 +92,7 @@ def note_blur(system: System, last: State) -> Iterator[Note]:
 
 
 def note_open(last: State) -> Iterator[Note]:
+    if last.at.slight > 0.0:
+        yield Note("slight-switch", t=last.at.slight)
     if last.at.left_open:
         yield Note("steep-law", count=last.at.left_open, atol=last.settings.atol)

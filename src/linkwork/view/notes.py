@@ -266,7 +266,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "{part:.1e} of what it is elsewhere",
     "singular-position": _singular_position,
     "singular-row": "accelerations and reactions at t = {t:.6g} have no digit: the position is singular, and something "
-    "happens or switches too near to it to continue them",
+    "happens or switches too near to it, or the motion is too stiff, to continue them",
     "stiff": _stiff,
     "atol-size": "the largest change of a {what} is {ratio:.2g} times its absolute tolerance; an atol below {atol:g} "
     "would resolve this motion",
@@ -278,6 +278,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "grazing": "event '{event}' was at zero at t = {t:.9g} and did not go beyond: it is not counted",
     "unseen-switches": "what switches was not seen clearly in {part:.2g} of the time: it changes its sign more often "
     "than steps show, and some may be missed; a smaller max_step shows more of them",
+    "slight-switch": "a law switches at t = {t:.9g} and back, by less than the tolerances of the state: whether it "
+    "does is left to chance, and acts on what follows; a smaller rtol tells more",
     "steep-law": "a law changes from one end to the other within the tolerances of the state, in {count} steps: what "
     "it does there is left to chance; an atol well below {atol:g}, or a law less steep, settles it",
     "energy-balance": _energy_balance,
