@@ -106,6 +106,7 @@ export class PlanarStage extends Stage {
   }
 
   fit(needed: number): void {
+    this.isFitted = true;
     const [low, high] = this.seen;
     this.middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
     this.metres = needed;
@@ -359,6 +360,7 @@ export class PlanarStage extends Stage {
     const held = new Map<number, Spot>();
     const zoom = (factor: number, x: number, y: number) => {
       const [wx, wy] = this.world(x, y);
+      this.isFitted = false;
       this.metres = Math.min(Math.max(this.metres / factor, 1e-9), 1e9);
       this.middle = [
         wx - (x - this.width / 2) * this.metres,
@@ -379,6 +381,7 @@ export class PlanarStage extends Stage {
       if (!before) return;
       const now: Spot = [event.offsetX, event.offsetY];
       if (held.size === 1) {
+        this.isFitted = false;
         this.middle = [
           this.middle[0] - (now[0] - before[0]) * this.metres,
           this.middle[1] + (now[1] - before[1]) * this.metres,

@@ -110,6 +110,9 @@ export class SpatialStage extends Stage {
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener("change", changed);
+    this.controls.addEventListener("start", () => {
+      this.isFitted = false;
+    });
     const light = new DirectionalLight(0xffffff, 2.4);
     light.position.set(-2, -3, 5);
     this.graph.add(new HemisphereLight(0xffffff, 0x9aa6b4, 3.2), light, this.paths, this.arrows);
@@ -235,6 +238,7 @@ export class SpatialStage extends Stage {
   }
 
   fit(needed: number): void {
+    this.isFitted = true;
     const [low, high] = this.seen;
     const middle = new Vector3(...low).add(new Vector3(...high)).multiplyScalar(0.5);
     this.camera.position.copy(middle).add(new Vector3(0.62, -0.68, 0.4).normalize().multiplyScalar(needed));

@@ -85,6 +85,8 @@ export abstract class Stage {
     this.makeLabels();
   }
 
+  /** Whether no hand has moved the picture since it was fitted. */
+  protected isFitted = true;
   /** The joint that cannot be closed. */
   trouble = "";
   /** What is pulled, and where to. */
@@ -175,17 +177,16 @@ export abstract class Stage {
     }
   }
 
-  /** Take the size of the host: whether it is the first. */
+  /** Take the size of the host: whether the picture is to be fitted to it. */
   resize(): boolean {
     const { clientWidth, clientHeight } = this.host;
     if (clientWidth === 0 || clientHeight === 0) return false;
-    const first = this.width === 1;
     this.width = clientWidth;
     this.height = clientHeight;
     this.renderer.setSize(clientWidth, clientHeight);
     this.resized();
     this.changed();
-    return first;
+    return this.isFitted;
   }
 
   /** The middle of the bodies. */

@@ -76,7 +76,8 @@ CSS = (
 :root { color-scheme: light dark }
 @media screen and (prefers-color-scheme: dark) {
   body { background: #15181c; color: #d7dde4 } a { color: #7fb2e8 }
-  svg { background: white; border-radius: 4px; filter: invert(.9) hue-rotate(180deg) }
+  svg { background: white; filter: invert(1) hue-rotate(180deg) brightness(.92); mix-blend-mode: lighten }
+  .source { color: #9aa6b2 }
   * { border-color: #4a525c !important } pre { background: #22272e }
 }
 @media print {
