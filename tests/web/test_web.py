@@ -391,6 +391,43 @@ found = ways;
     assert t[-1] == pytest.approx(3.0)
 
 
+SAMPLED = """
+linkwork: 1
+name: sampled
+parameters: {Kp: 4, Kd: 1.2, goal: 0.6, T: 70 ms}
+ground: {points: {O: [0, 0]}}
+bodies: {arm: {mass: 1, inertia: 0.1, position: [0, -0.5], points: {O: [0, 0.5]}}}
+joints: {O: {type: revolute, i: ground.O, j: arm.O}}
+inputs:
+  u: {unit: N*m, every: 50 ms, value: Kp*(goal - arm.phi) - Kd*arm.omega}
+  w: {unit: N*m, every: T, value: 0.1*cos(5*t)}
+forces: {motor: {type: torque, on: arm, torque: u + w}}
+simulation: {t_end: 3, step: 0.01}
+"""
+
+
+def test_formulas_that_are_sampled_tick_in_pages(tmp_path: Path) -> None:
+    """Two clocks, with other gains and playing on in pieces that end at ticks; periods are no sliders."""
+    script = """
+const first = engine.run();
+engine.set("Kp", 6);
+const other = engine.run();
+engine.reset();
+const play = engine.play();
+for (let k = 0; k < 300; k++) play.step(0.01);
+const names = engine.parameters.map(({ name }) => name);
+found = { first, other, t: play.t, phi: play.value("arm.phi"), names };
+"""
+    model = linkwork.loads(SAMPLED)
+    found = engine(model, tmp_path, script)
+    motion = linkwork.simulate(model)
+    compare(motion, found["first"], 1e-9)
+    compare(linkwork.simulate(model, {"Kp": 6}), found["other"], 1e-9)
+    assert found["t"] == pytest.approx(3.0)
+    assert found["phi"] == pytest.approx(motion["arm.phi"][-1], abs=1e-7)
+    assert not {"T", "u", "w"} & {*found["names"]}
+
+
 def test_what_needs_python_is_refused_by_name() -> None:
     event = Event("kick", symbol("rod.phi"), "falling", "set", callback=lambda t, q, v: {})
     with pytest.raises(UsageError, match="kick ask functions in Python"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,19 @@ from linkwork.integrators.time_loop import begin
 from linkwork.linalg.vectors import copy
 from linkwork.native.calls import Asked
 from linkwork.native.enclosing import Sized
-from linkwork.native.kernels import Memory, Pointer, call, integer, kernel, memory_at, offset, size_of, slices_of, split
+from linkwork.native.kernels import (
+    Memory,
+    Pointer,
+    call,
+    integer,
+    kernel,
+    memory_at,
+    offset,
+    offsets_of,
+    size_of,
+    slices_of,
+    split,
+)
 from linkwork.native.machine import pointer_to
 
 Array = NDArray[np.float64]
@@ -112,6 +124,12 @@ class Wound:
     @property
     def address(self) -> int:
         return ctypes.addressof(pointer_to(self.memory))
+
+    def places(self) -> dict[str, int]:
+        """Return where in the memory the ticks and the notes of samples stand."""
+        sizes = (integer(self.memory, k) for k in range(1, N_HEAD))
+        found: Any = offsets_of(places, len(self.memory), *sizes)
+        return {name: getattr(found, name) for name in ("n_noted", "noted", "ticks")}
 
     def take_notes(self) -> Array:
         """Take the times, and what is held from then on, since the last call."""

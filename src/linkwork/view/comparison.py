@@ -61,7 +61,8 @@ HEADINGS = (
 CSS = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #30363d; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .3rem .6rem; border-bottom: 1px solid #dfe3e8 }
-td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums } td, th { text-align: left } figure { margin: 0 }
+td, th { text-align: left } td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+figure { margin: 0 }
 .wide { overflow-x: auto } svg { max-width: 100%; height: auto } .failed td { color: #b3303f }
 """
 

@@ -39,6 +39,8 @@ const NEAR = 0.1; // radians, or of the length: a driven position is looked for 
 const REACHED = 0, SPENT = 1, EVENT = 2, UNSUITED = 3, STOPPED = 10;
 const EPSILON = 2 ** -52, DIFFERENCE = 2 ** -17, NEGLIGIBLE = 2 ** -40, TYPED = 1e-6; // as in tolerances.py
 const CLOSE = 1e-7, MOST_CLOSE = 20; // as in events.py: of the time, and how often: events that accumulate
+const AROUND = 2; // units of the last digit of a time at which a step is to end: where it ends, and goes on
+const MOST_TICKS = 1000; // of a clock, in a picture
 const MOST_ZEROS = 100000; // of functions of time, as in enclosing.py
 /** @type {Record<number, string>} */
 const ENDS = {
@@ -138,9 +140,9 @@ export class Engine {
       scratch: live.scratch, state: 1 + n_rows, projected: live.n_projected, rows: count * n_rows, x: count * this.width,
       qd: count * n_q, held: count * held.length, outputs: count * n_report, measured: 4 * count,
       extremes: 2 * this.width, made: n_q + n_v + Math.max(closing.n_q + closing.n_v, closing.sides.length), argument: 1 + closing.n_q + 2 * closing.n_v,
-      found: Math.max(2 * closing.m, closing.n_outputs, closing.n_q), t: 2,
+      found: Math.max(2 * closing.m, closing.n_outputs, closing.n_q, live.sampled.length), t: 2,
       asked: 1 + n_rows, ...live.jumping?.sizes,
-      zeros: live.arrays.tape ? MOST_ZEROS : 0, ends: 2 * (live.knots.length + (live.arrays.tape ? MOST_ZEROS : 0)),
+      zeros: live.arrays.tape ? MOST_ZEROS : 0, ends: 2 * (live.knots.length + MOST_TICKS * live.periods.length + (live.arrays.tape ? MOST_ZEROS : 0)),
     };
     for (const [name, size] of Object.entries(sizes)) this.own[name] = this.allocate(size);
     const room = Math.ceil((this.end - this.memory.buffer.byteLength) / 65536);
@@ -154,6 +156,7 @@ export class Engine {
     /** Start values that are asked for, by their places. */
     this.fixed = { position: new Map(), velocity: new Map() };
     this.changed = false;
+    this.first_held = Float64Array.from(live.held_first);
     /** @type {State | Failure | null} */
     this.closed = null;
     this.milliseconds = 0;
@@ -493,7 +496,7 @@ export class Engine {
     const { live } = this;
     const values = this.at("values").slice();
     this.form = 0;
-    for (const name of ["m", "own", "look", "m_stiff", "own_stiff", "look_stiff"]) {
+    for (const name of ["m", "own", "look", "clocks"].flatMap((name) => [name, `${name}_stiff`])) {
       if (!live.arrays[name]) continue;
       const [address, count] = live.arrays[name];
       this.numbers.set(this.first.subarray(address / 8, address / 8 + count), address / 8);
@@ -508,8 +511,9 @@ export class Engine {
     this.milliseconds = 0;
     this.prepare();
     this.stop_at();
+    this.first_held = Float64Array.from(live.held_first);
     if (!this.changed) {
-      if (this.course) this.keep_held(this.course.first);
+      this.keep_held(this.first_held);
       return null;
     }
     const start = this.close();
@@ -520,9 +524,50 @@ export class Engine {
     this.code.project(this.to("state"), this.to("full"), this.to("projected"), this.to("scratch"));
     const projected = this.at("projected").subarray(0, live.n_rows);
     if (!projected.every(Number.isFinite)) return this.describe_gap(start.q, new Set());
-    this.numbers.set(this.course ? this.course.start([...projected]) : projected, this.where("x") + 1);
+    let y = [...projected];
+    if (this.course) y = this.course.begin_with(y);
+    if (live.periods.length) this.sample(y);
+    if (this.course) y = this.course.pass_others(this.numbers[this.where("x")], y);
+    this.first_held = Float64Array.from(this.held_now);
+    this.numbers.set(y, this.where("x") + 1);
     if (!this.course?.stopped) return null;
     return { code: "impossible-event", text: this.course.stopped };
+  }
+
+  /** What events and clocks change, now. */
+  get held_now() {
+    const { held } = this.live.forms[this.form];
+    return this.at(this.now("full")).slice(held, held + this.live.held.length);
+  }
+
+  /** The first values of what is sampled. @param {number[]} y */
+  sample(y) {
+    const { n, sampled } = this.live;
+    this.at("asked").set([this.numbers[this.where("x")], ...y.slice(0, n)]);
+    this.code.samples(this.to("asked"), this.to(this.now("full")), this.to("found"), this.to("scratch"));
+    const held = this.held_now;
+    sampled.forEach((/** @type {number} */ place, /** @type {number} */ k) => {
+      held[place] = this.at("found")[k];
+    });
+    this.keep_held(held);
+  }
+
+  /** What was sampled, since the last time. */
+  take_samples() {
+    const { clocks } = this.live.forms[this.form];
+    if (!clocks || !this.held) return;
+    const at = this.to(this.now("clocks")) / 8;
+    const [count, width] = [Number(this.integers[at + clocks.n_noted]), 1 + this.live.held.length];
+    for (let k = 0; k < count; k++) {
+      const first = at + clocks.noted + k * width;
+      this.held.push({ t: this.numbers[first], held: this.numbers.slice(first + 1, first + width) });
+    }
+    this.integers[at + clocks.n_noted] = 0n;
+    this.tell("is_full", 0);
+    this.held.sort((a, b) => a.t - b.t);
+    const { held } = this.live.forms[this.form];
+    const p = this.to(this.now("p")) / 8 + held;
+    this.keep_held(this.numbers.slice(p, p + this.live.held.length));
   }
 
   /** What events change has these values from now on. @param {ArrayLike<number>} values */
@@ -540,11 +585,10 @@ export class Engine {
     const first = spacing(t_end);
     const zeros = [...this.at("zeros").subarray(0, count)].filter((t) => t < t_end).map((t) => (t > first ? t : 0));
     const stops = [...new Set([...zeros, ...knots])].sort((a, b) => a - b);
-    const near = 2; // units of the last digit of these times
-    this.at("ends").set(stops.flatMap((t) => [t - near * spacing(t), t + near * spacing(t)]));
+    this.at("ends").set(stops.flatMap((t) => [t - AROUND * spacing(t), t + AROUND * spacing(t)]));
     this.tell("n_stops", stops.length);
-    this.tell("stop", stops.filter((t) => t - near * spacing(t) <= 0).length);
-    this.numbers[this.where("x")] = stops[0] === 0 ? near * spacing(0) : 0;
+    this.tell("stop", stops.filter((t) => t - AROUND * spacing(t) <= 0).length);
+    this.numbers[this.where("x")] = stops[0] === 0 ? AROUND * spacing(0) : 0;
   }
 
   /** Go on by the other method, from the same state. */
@@ -553,7 +597,7 @@ export class Engine {
     const [m, p, from] = [this.to(this.now("m")) / 8, this.to(this.now("p")) / 8, forms[this.form]];
     this.form = 1 - this.form;
     const [into, m2] = [forms[this.form], this.to(this.now("m")) / 8];
-    for (const name of ["m", "own", "look"]) {
+    for (const name of ["m", "own", "look", "clocks"]) {
       const [address, count] = this.live.arrays[this.now(name)] ?? [0, 0];
       this.numbers.set(this.first.subarray(address / 8, address / 8 + count), address / 8);
     }
@@ -561,6 +605,10 @@ export class Engine {
     this.numbers.copyWithin(m2 + into.x, m + from.x, m + from.x + 1 + n_rows);
     for (const name of ["grazes", "signs"]) this.numbers.copyWithin(m2 + into[name], m + from[name], m + from[name] + from.n_watched);
     this.keep_held(this.numbers.slice(p + from.held, p + from.held + held.length));
+    if (into.clocks) {
+      const ticks = this.to(this.form ? "clocks" : "clocks_stiff") / 8 + from.clocks.ticks;
+      this.numbers.copyWithin(this.to(this.now("clocks")) / 8 + into.clocks.ticks, ticks, ticks + this.live.periods.length);
+    }
     this.tell("signed", 1);
     this.numbers[m2 + into.next_step] = 0;
   }
@@ -703,6 +751,7 @@ export class Engine {
     const [m, p, own, w] = ["m", "p", "own", "w"].map((name) => this.to(this.now(name)));
     this.status = Number(this.code.advance(m, p, own, w, times, stops, this.to("rows"), BUDGET));
     const asked = this.take_moments();
+    this.take_samples();
     if (asked && this.course) this.status = this.course.meet(asked);
     if (this.status !== UNSUITED || this.live.forms.length < 2) return;
     this.exchange();
@@ -755,7 +804,7 @@ export class Engine {
     const x = this.at("x");
     const rows = this.at("rows");
     const values = this.at("held");
-    let now = Float64Array.from(this.course?.first ?? this.held_first());
+    let now = this.first_held;
     let next = 0;
     const changes = this.held ?? [];
     for (let k = 0; k < count; k++) {
@@ -915,8 +964,6 @@ class Course {
   constructor(engine, about) {
     this.engine = engine;
     this.about = about;
-    /** What events change, as the motion begins. @type {ArrayLike<number>} */
-    this.first = about.held;
     this.ended = "";
     this.stopped = "";
     this.changes = false;
@@ -935,9 +982,7 @@ class Course {
 
   /** What events change, now. */
   get held() {
-    const { engine } = this;
-    const { held } = engine.live.forms[engine.form];
-    return [...engine.at(engine.now("full")).subarray(held, held + engine.live.held.length)];
+    return [...this.engine.held_now];
   }
 
   /** What a program makes of (t, q, v). @param {string} name @param {number} t @param {ArrayLike<number>} y @param {number} count */
@@ -1012,15 +1057,12 @@ class Course {
     return this.stopped ? STOPPED : is_over ? REACHED : SPENT;
   }
 
-  /** y after what happens as the motion begins. @param {number[]} y */
-  start(y) {
+  /** y after what happens because the motion begins. @param {number[]} y */
+  begin_with(y) {
     const { events } = this.about;
     const found = events.flatMap((/** @type {any} */ event, /** @type {number} */ k) => (event.at_start ? [[k, 1]] : []));
     const t = this.engine.numbers[this.engine.where("x")];
-    if (found.length) y = this.change(found, { t, y }, { t, y })?.y ?? y;
-    y = this.pass_others(t, y);
-    this.first = this.held;
-    return y;
+    return found.length ? (this.change(found, { t, y }, { t, y })?.y ?? y) : y;
   }
 
   /** @param {number[]} found @param {number} t */
@@ -1321,19 +1363,36 @@ export class Play {
     times[1] = t + dt;
     engine.tell("n_times", 2);
     engine.tell("row", 1);
-    engine.tell("n_stops", 0);
+    this.stop_at_ticks(t, t + dt);
     engine.tell("steps", 0);
     engine.tell("rejected", 0);
     engine.tell("paced", 0);
     engine.numbers[engine.where("paced_t")] = t;
     engine.numbers[engine.where("t_end")] = t + dt;
-    do engine.go_on(engine.to("t"), engine.to("t"));
+    do engine.go_on(engine.to("t"), engine.to("ends"));
     while (engine.status === SPENT && engine.told("steps") + engine.told("rejected") < MOST_STEPS);
     if (engine.held && engine.held.length > 1) engine.held = engine.held.slice(-1);
     this.look();
     if (engine.status === REACHED && !engine.course?.ended) return null;
     const text = engine.status === SPENT ? "too many steps for one picture: slow it down" : engine.why();
     return { code: "stopped", text, t: this.t };
+  }
+
+  /** Steps end where clocks tick, in this piece. @param {number} t @param {number} end */
+  stop_at_ticks(t, end) {
+    const { engine } = this;
+    const before = (/** @type {number} */ tick) => tick - AROUND * spacing(tick);
+    const ticks = engine.live.periods.flatMap((/** @type {number} */ period) => {
+      const found = [];
+      for (let k = Math.floor(t / period); before(k * period) <= end && found.length < MOST_TICKS; k++) {
+        if (before(k * period) > t) found.push(k * period);
+      }
+      return found;
+    });
+    const stops = [...new Set(ticks)].sort((a, b) => a - b);
+    engine.at("ends").set(stops.flatMap((at) => [before(at), at + AROUND * spacing(at)]));
+    engine.tell("n_stops", stops.length);
+    engine.tell("stop", 0);
   }
 
   /** Go on, or back, by dt seconds of a motion that drivers prescribe; null, or why there is no such position.

@@ -26,7 +26,7 @@ from linkwork.compiled.system import HEADER, choose_eps
 from linkwork.constraints.projection import project, project_start
 from linkwork.driven.kinematics import Driven
 from linkwork.elements.events import closed
-from linkwork.equations.equations import TIME
+from linkwork.equations.equations import TIME, Equations
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Source
@@ -67,7 +67,7 @@ ENGINE = Path(__file__).with_name("engine.js")
 TOLD = (
     "residuals", "n_times", "n_stops", "t_end", "next_step", "steps", "rejected", "evaluations", "row", "paced",
     "stop", "paced_t", "started", "signed", "n_moments", "x", "grazes", "signs", "moments", "changed",
-    "asks", "atol", "rtol",
+    "asks", "atol", "rtol", "is_full",
 )  # fmt: skip
 
 
@@ -141,13 +141,18 @@ def _refusal(course: Course) -> str:
         return f"{', '.join(course.callbacks)} ask functions in Python what they change"
     if any(course.asks) and e.hints.chain is not None:
         return "events change velocities or joints of a chain of many bodies"
+    if motion.clocks.periods and _timed(e):
+        return "something is sampled, and laws switch at times that follow parameters"
     if model.functions:
         return f"{', '.join(model.functions)} are functions in Python"
-    if motion.clocks.periods:
-        return "something is sampled"
     if motion.system.equations.times_change:
         return "events change when laws of time switch"
     return ""
+
+
+def _timed(e: Equations) -> list[Expr]:
+    """Return functions of time and parameters at whose zeros laws switch."""
+    return [g for g in e.timed_switches if TIME in ordered([g])]
 
 
 class _Form:
@@ -164,6 +169,8 @@ class _Form:
         }  # fmt: skip
         if s.guards:
             arrays["look"] = state.look
+        if state.clocks:
+            arrays["clocks"] = state.clocks.memory
         self.arrays = {name + mark: array for name, array in arrays.items()}
         self.prepare = s.functions["prepare"]
         self.work = max(state.problem.work, self.prepare.work)
@@ -180,6 +187,7 @@ class _Form:
             "scales": HEADER,
             "held": s.held.start,
             "first_of_parameters": s.first_of_parameters,
+            "clocks": state.clocks.places() if state.clocks else None,
         }
 
 
@@ -237,10 +245,12 @@ class _Writing:
         e, model = system.equations, motion.mechanism.model
         arrays = {"times": state.times, "stops": state.stops, "values": system.values}
         functions: dict[str, Any] = {kernel.name: kernel for kernel in (advance, project, fill_dynamics, fill_report)}
-        if timed := [g for g in e.timed_switches if TIME in ordered([g])]:
+        if timed := _timed(e):
             arrays["tape"] = write_tape(timed, [TIME], list(e.parameters))
             functions["find_zeros"] = find_zeros
         own = {"start": f["start"], **self.local}
+        if e.clocks:
+            own["samples"] = f["samples"]
         if asks := any(self.course.asks):
             own |= {name: f[name] for name in ("switches", "jumps") if name in f}
             own |= {f"own_{name}": f[name] for name in ("linear", "constraints")}
@@ -279,6 +289,8 @@ class _Writing:
             "switches": self.switches(),
             "events": [{"name": x.name, "direction": x.direction} for x in e.events],
             "jumping": self.jumping() if asks else None,
+            "held_first": motion.held.tolist(),
+            "periods": [*motion.clocks.periods], "sampled": [k - system.held.start for k in motion.clocks.targets],
             "bodies": ["ground", *(body.name for body in model.bodies)],
             "columns": columns,
             "poses": [[places[f"{body.name}.{part}"] for part in PARTS[model.space]] for body in model.bodies],
@@ -312,7 +324,6 @@ class _Writing:
         }  # fmt: skip
         return {
             "events": events, "n_own": len(self.motion.mechanism.model.events),
-            "held": self.motion.held.tolist(),
             "n_jumps": n_jumps, "n_switches": n_switches, "n_linear": f["linear"].outputs,
             "jacobian": [x.tolist() for x in e.pattern], "inertia": [*e.M],
             "first_of_inertia": len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None),
@@ -355,10 +366,12 @@ class _Writing:
         starts.
         """
         model, e = self.motion.mechanism.model, self.start.equations
-        ranges, sides = model.live, {dyad.sigma for dyad in self.system.equations.chart.dyads}
+        ranges, own = model.live, self.system.equations
+        fixed_ones = {dyad.sigma for dyad in own.chart.dyads}
+        fixed_ones |= {x for clock in own.clocks for x in (*ordered([clock.every]), *clock.holds)}
         for k, (x, value) in enumerate(self.system.equations.parameters.items()):
             name, fixed = str(x.value), x in self.system.equations.held
-            if x in sides:
+            if x in fixed_ones:
                 continue
             if name in model.parameters and name not in model.folded and name not in hand_parameters(model):
                 yield {"name": name, "kind": "parameter", "place": k, "unit": "", **_range(value, ranges.get(name))}
