@@ -29,7 +29,17 @@ ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
     *("dynamics", "derivative", "advance", "step", "dense", "follow", "linearize_at"),
     *("radau_begin", "radau_step", "radau_dense", "linearize_motion", "alpha_begin", "alpha_step", "alpha_dense"),
-    *("note_start", "watch_step", "pass_switches", "happen", "find_zeros", "sample", "advance_group", "project_varied"),
+    *(
+        "note_start",
+        "watch_step",
+        "pass_switches",
+        "happen",
+        "find_zeros",
+        "sample",
+        "advance_lanes",
+        "advance_lane",
+        "project_varied",
+    ),
 }
 
 

@@ -201,10 +201,10 @@ class System:
             targets += own
         return owners, targets
 
-    def in_lanes(self, name: str, lanes: int) -> NativeFunction:
-        """Return a function for so many motions at once, see `compile_programs`."""
-        program = next(x for x in self.programs.values() if name in (x.name, x.head))
-        return compile_programs([program], self.in_p, lanes=lanes)[name]
+    def in_lanes(self, names: Sequence[str], lanes: int) -> dict[str, NativeFunction]:
+        """Return functions for so many motions at once, see `compile_programs`."""
+        programs = [x for x in self.programs.values() if x.name in names or x.head in names]
+        return compile_programs(programs, self.in_p, lanes=lanes)
 
     def with_values(self, equations: Equations) -> System:
         """Return the same machine code for equations that differ in the values of their parameters only."""

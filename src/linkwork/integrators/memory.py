@@ -30,7 +30,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.native.kernels import Memory, Pointer, integer, offset, size_of, split
+from linkwork.native.kernels import Memory, Pointer, Size, integer, offset, size_of, split
 from linkwork.native.machine import pointer_to
 
 
@@ -90,8 +90,8 @@ class Run(Memory):
     residuals: Pointer  # 3: largest |Psi| before, by its scale, |Psi| after and |Psi_dot| after projection, so far
     new_residuals: Pointer  # 3: with those of the step that is tried
     most_steps: int  # attempted in all
-    n_times: int  # report times, the first the initial and the last the final one
-    n_stops: int  # times at which a step must end, as pairs: the last double before and the first one after
+    n_times: Size  # report times, the first the initial and the last the final one
+    n_stops: Size  # times at which a step must end, as pairs: the last double before and the first one after
     t_end: float  # the last report time
     rtol: float
     least: float  # atol of a component whose scale is one
@@ -112,26 +112,26 @@ class Run(Memory):
     paced: int  # steps attempted, and the time, when its pace was last looked at
     paced_t: float
     tells: bool  # whether Python is told of switches and stops that are passed
-    derivative: int  # addresses; project may be 0
-    rates: int  # of y' of the first n_rates components at any (t, y) on the constraints
-    project: int
-    watch: int
-    look: int  # where memory for looking along steps begins, or 0, see looking.py
-    note_start: int  # of switches.py, where there is something to watch
-    watch_step: int
-    pass_switches: int
-    sample: int  # of sampling.py, where something is sampled, and where memory for it begins
-    clocks: int
+    derivative: Size  # addresses; project may be 0
+    rates: Size  # of y' of the first n_rates components at any (t, y) on the constraints
+    project: Size
+    watch: Size
+    look: Size  # where memory for looking along steps begins, or 0, see looking.py
+    note_start: Size  # of switches.py, where there is something to watch
+    watch_step: Size
+    pass_switches: Size
+    sample: Size  # of sampling.py, where something is sampled, and where memory for it begins
+    clocks: Size
     is_full: bool  # whether no more samples can be noted
-    happen: int  # of events.py, where there are events
-    jumps: int  # of events, (t, y) -> numbers
-    step: int
-    dense: int
-    begin: int  # or 0
-    ny: int  # components of y, and of these the first that count in the error norm: quadratures stand behind
-    n_norm: int
-    n_rows: int  # and those that are reported
-    n_rates: int  # components of y whose derivative is that of f
+    happen: Size  # of events.py, where there are events
+    jumps: Size  # of events, (t, y) -> numbers
+    step: Size
+    dense: Size
+    begin: Size  # or 0
+    ny: Size  # components of y, and of these the first that count in the error norm: quadratures stand behind
+    n_norm: Size
+    n_rows: Size  # and those that are reported
+    n_rates: Size  # components of y whose derivative is that of f
     error_order: float  # constants of error control, see Method
     shrink: float
     growth: float
@@ -150,7 +150,7 @@ class Run(Memory):
     t_before: float  # the last time before an event to which the step comes
     has_before: bool  # whether the state there has been noted
     switch: float  # where the step is to end since it comes to a switch there
-    first_sign: int  # where in p signs hold comparisons on one side, or 0, and
+    first_sign: Size  # where in p signs hold comparisons on one side, or 0, and
     is_let_go: bool  # whether they do not for once
     singular: float  # when pivots are expected to vanish next, see `expect_singular`
     expected: float  # the same by the end of the step that is tried
@@ -162,7 +162,7 @@ class Run(Memory):
     started: bool
     signed: bool  # whether it starts with signs that are known
     n_moments: int  # that have been noted
-    held: int  # where in p the values stand that events change
+    held: Size  # where in p the values stand that events change
     last_constant: float  # log error/h^k of the last good step
     smooth_constant: float  # the least since no singular position was ahead
     streak: int  # steps rejected since, and the outcome of the last of them

@@ -337,8 +337,10 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     at.crosses = True
     at.hops = at.hops + 1 if high <= 2.0 * hop else 0
     at.t_before = at.x[0] + max(low - hop, 0.0) * at.h
-    enclose_between(look, tape, which, low, high)
-    look.at_pole = has_pole(tape, which)
+    for i in range(at.n_watched):
+        if i == which:
+            enclose_between(look, tape, i, low, high)
+            look.at_pole = has_pole(tape, i)
     return Outcome.GOOD, min(high + hop, 1.0)
 
 
@@ -394,9 +396,15 @@ def matters(at: Run, i: int, x: Pointer, h: float, p: Pointer, w: Pointer) -> bo
 
 def is_driven_back(at: Run, p: Pointer, w: Pointer) -> bool:
     """Whether rates drive the function that is nearest back on both sides of its zero, so that it stays there."""
-    if at.first_sign == 0:
-        return False
-    look, k = open_look(at), at.nearest
+    found = False
+    for k in range(at.n_watched if at.first_sign > 0 else 0):
+        found = found or (k == at.nearest and is_driven_back_to(at, k, p, w))
+    return found
+
+
+def is_driven_back_to(at: Run, k: int, p: Pointer, w: Pointer) -> bool:
+    """Tell whether that is so of function k."""
+    look = open_look(at)
     tape, sign = open_tape(look.tape), p[at.first_sign + k]
     copy(at.k_new, at.k_inside, at.n)
     if at.rates != at.derivative:
@@ -427,8 +435,9 @@ def pass_switches(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     if at.crosses:
         look = open_look(at)
         tape = open_tape(look.tape)
-        if at.changed[nearest] != 0.0 or abs(at.switches[nearest]) <= tube_of(at, look, tape, nearest, 1.0, 0.0):
-            pass_by(at, tape, nearest, -math.copysign(TINY, side))  # else what was sampled had it too early
+        for k in range(at.n_watched):  # else what was sampled had it too early
+            if k == nearest and (at.changed[k] != 0.0 or abs(at.switches[k]) <= tube_of(at, look, tape, k, 1.0, 0.0)):
+                pass_by(at, tape, k, -math.copysign(TINY, side))
         if look.at_pole:
             at.changed[nearest] = 0.0
         at.h = at.x_new[0] - at.x[0]

@@ -543,6 +543,22 @@ def conclude(at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, outcome:
     return GOES_ON
 
 
+def attempt(
+    at: Run, m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer
+) -> int:
+    """Attempt a step; why the piece ends before or with it, or GOES_ON."""
+    why: int = end_before_step(at)
+    if why != GOES_ON:
+        return why
+    end = choose_step(at, stops)
+    outcome: int = try_step(at, m, p, own, w)
+    if outcome == Outcome.GOOD:
+        outcome = project_end(at, p, w)
+    if outcome == Outcome.GOOD:
+        outcome = complete_step(at, m, p, own, w, times, stops, rows, end)
+    return conclude(at, m, p, own, w, outcome)
+
+
 def go_on(
     m: Pointer, p: Pointer, own: Pointer, w: Pointer, times: Pointer, stops: Pointer, rows: Pointer, budget: int
 ) -> int:
@@ -555,16 +571,7 @@ def go_on(
     if not at.started and not start(at, m, p, own, w, rows):
         return End.NOT_FINITE
     for _ in range(budget):
-        why: int = end_before_step(at)
-        if why != GOES_ON:
-            return why
-        end = choose_step(at, stops)
-        outcome: int = try_step(at, m, p, own, w)
-        if outcome == Outcome.GOOD:
-            outcome = project_end(at, p, w)
-        if outcome == Outcome.GOOD:
-            outcome = complete_step(at, m, p, own, w, times, stops, rows, end)
-        why = conclude(at, m, p, own, w, outcome)
+        why: int = attempt(at, m, p, own, w, times, stops, rows)
         if why != GOES_ON:
             return why
     return End.REACHED if at.row == at.n_times else End.BUDGET

@@ -8,10 +8,10 @@ Variables are memory on the stack, which LLVM makes registers of.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.native import kernels
 from linkwork.native.elementary import PAIR, PARTS_OF, call, float_bits
@@ -48,6 +48,10 @@ class Cell(NamedTuple):
     def bits(self) -> str:
         return "double" if self.kind is float else "i64"
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("ptr",)
+
 
 class Made(NamedTuple):
     """The kind of a description of memory that is handed on as the arguments from which it can be made again."""
@@ -71,6 +75,8 @@ class Wider(Exception):
 @cache
 def kind_of(annotation: Any) -> Any:
     """Return the kind that an annotation tells, or nothing: then the argument does."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     if annotation in TYPES:
         return annotation
     if get_origin(annotation) is tuple:
@@ -83,8 +89,8 @@ def kind_of(annotation: Any) -> Any:
 
 def types_of(kind: Any) -> tuple[str, ...]:
     """Return the LLVM types of the numbers that are a value of this kind."""
-    if isinstance(kind, Cell):
-        return ("ptr",)
+    if hasattr(kind, "types"):  # it says so itself
+        return tuple[str, ...](kind.types)
     return tuple(t for inner in kind.kinds for t in types_of(inner)) if isinstance(kind, Shape | Made) else TYPES[kind]
 
 
@@ -170,6 +176,10 @@ class Writer:
         self.line(f"%r{self.count} = {text}")
         return f"%r{self.count}"
 
+    def company(self) -> list[str]:
+        """Return what is handed to every function beside its arguments."""
+        return []
+
     def labels(self, *names: str) -> list[str]:
         self.count += 1
         return [f"{name}.{self.count}" for name in names]
@@ -253,13 +263,21 @@ class Writer:
         number = self.convert(number, int) if number.kind is bool else number
         self.line(f"store {cell.kind.bits} {number.parts[0]}, ptr {cell.parts[0]}")
 
-    def beyond(self, pointer: Value, n: Value) -> str:
+    def beyond(self, pointer: Value, n: Value) -> Value:
+        """Return the pointer so many doubles further on."""
         if pointer.kind != Pointer:
             raise TypeError(f"{pointer.kind} is not a pointer")
         index = self.convert(n, int).parts[0]
         if index == "0":
-            return str(pointer.parts[0])
-        return self.emit(f"getelementptr inbounds double, ptr {pointer.parts[0]}, i64 {index}")
+            return pointer
+        return Value(Pointer, (self.emit(f"getelementptr inbounds double, ptr {pointer.parts[0]}, i64 {index}"),))
+
+    def read_at(self, place: Value, kind: Any = float, about: str = "") -> Value:
+        """Return the double or integer at a place."""
+        return Value(kind, (self.emit(f"load {TYPES[kind][0]}, ptr {place.parts[0]}{about}"),))
+
+    def put_at(self, place: Value, value: Value, kind: Any = float) -> None:
+        self.line(f"store {TYPES[kind][0]} {self.convert(value, kind).parts[0]}, ptr {place.parts[0]}")
 
     def truth(self, value: Value) -> str:
         if value.kind is bool:
@@ -318,7 +336,7 @@ class Writer:
             return self.power_by_products(base, int(text))
         if base.kind is int and exponent.kind is int:
             raise TypeError("a power of integers is an integer or not, as the exponent says")
-        return self.apply("pow", [self.convert(value, float).parts[0] for value in (base, exponent)])
+        return self.apply("pow", [base, exponent])
 
     def power_by_products(self, base: Value, exponent: int) -> Value:
         if exponent == 1:
@@ -334,31 +352,28 @@ class Writer:
             return Value(float, (self.arithmetic("mul", a.parts[0], b.parts[0]),))
         return Value(int, (self.emit(f"mul nsw i64 {a.parts[0]}, {b.parts[0]}"),))
 
-    def apply(self, name: str, numbers: Sequence[str]) -> Value:
+    def apply(self, name: str, values: Sequence[Value]) -> Value:
         """Return an elementary function."""
+        numbers = [self.convert(value, float).parts[0] for value in values]
         if name not in PARTS_OF:
             return Value(float, (self.emit(call(name, numbers)),))
         function, part = PARTS_OF[name]
         return Value(float, (self.emit(f"extractvalue {PAIR} {self.emit(call(function, numbers))}, {part}"),))
 
-    def offset(self, pointer: Value, n: Value) -> Value:
-        return Value(Pointer, (self.beyond(pointer, n),))
-
     def take(self, pointer: Value, count: Value) -> Value:
-        return tuple_of([pointer, self.offset(pointer, count)])
+        return tuple_of([pointer, self.beyond(pointer, count)])
 
     def split(self, pointer: Value, counts: Value) -> Value:
         places = [pointer]
         for count in counts.parts:
-            places.append(self.offset(places[-1], count))
+            places.append(self.beyond(places[-1], count))
         return tuple_of(places)
 
     def integer(self, pointer: Value, k: Value) -> Value:
-        invariant = ", !invariant.load !0" if self.described else ""
-        return Value(int, (self.emit(f"load i64, ptr {self.beyond(pointer, k)}{invariant}"),))
+        return self.read_at(self.beyond(pointer, k), int, ", !invariant.load !0" if self.described else "")
 
     def put_integer(self, pointer: Value, k: Value, value: Value) -> Value:
-        self.line(f"store i64 {self.convert(value, int).parts[0]}, ptr {self.beyond(pointer, k)}")
+        self.put_at(self.beyond(pointer, k), value, int)
         return Value(type(None), ())
 
     def add_four(self, y: Value, s: Value, x: Value) -> Value:
@@ -374,9 +389,18 @@ class Writer:
     def memory_at(self, address: Value, _: Value) -> Value:
         return Value(Pointer, (self.emit(f"inttoptr i64 {address.parts[0]} to ptr"),))
 
+    def shared_at(self, address: Value, count: Value) -> Value:
+        return self.memory_at(address, count)
+
     def call_address(self, address: Value, *pointers: Value) -> Value:
         function = self.emit(f"inttoptr i64 {address.parts[0]} to ptr")
         self.line(f"call void {function}({', '.join(f'ptr {pointer.parts[0]}' for pointer in pointers)})")
+        return Value(type(None), ())
+
+    def call_in_lanes(self, address: Value, lanes: Value, *pointers: Value) -> Value:
+        function = self.emit(f"inttoptr i64 {address.parts[0]} to ptr")
+        given = [*(f"ptr {pointer.parts[0]}" for pointer in pointers), f"i64 {lanes.parts[0]}"]
+        self.line(f"call void {function}({', '.join(given)})")
         return Value(type(None), ())
 
     def least(self, op: ast.cmpop, *values: Value) -> Value:
@@ -399,10 +423,10 @@ class Writer:
 
     def absolute(self, value: Value) -> Value:
         if value.kind is complex:
-            return self.apply("hypot", value.parts)
+            return self.apply("hypot", [Value(float, (part,)) for part in value.parts])
         if value.kind is int:
             return self.maximum(value, Value(int, (self.emit(f"sub nsw i64 0, {value.parts[0]}"),)))
-        return self.apply("fabs", self.convert(value, float).parts)
+        return self.apply("fabs", [value])
 
     def to_int(self, value: Value) -> Value:
         if value.kind is float:
@@ -419,20 +443,22 @@ class Writer:
         return Value(complex, (*self.to_float(real).parts, *self.to_float(imaginary).parts))
 
 
-PRIMITIVES: dict[Any, Callable[..., Value]] = {
-    kernels.offset: Writer.offset,
-    kernels.take: Writer.take,
-    kernels.split: Writer.split,
-    kernels.integer: Writer.integer,
-    kernels.put_integer: Writer.put_integer,
-    kernels.add_four: Writer.add_four,
-    kernels.memory_at: Writer.memory_at,
-    kernels.call: Writer.call_address,
-    min: Writer.minimum,
-    max: Writer.maximum,
-    abs: Writer.absolute,
-    int: Writer.to_int,
-    float: Writer.to_float,
-    bool: Writer.to_bool,
-    complex: Writer.to_complex,
+PRIMITIVES: dict[Any, str] = {  # and the methods of Writer that write them
+    kernels.offset: "beyond",
+    kernels.take: "take",
+    kernels.split: "split",
+    kernels.integer: "integer",
+    kernels.put_integer: "put_integer",
+    kernels.add_four: "add_four",
+    kernels.memory_at: "memory_at",
+    kernels.shared_at: "shared_at",
+    kernels.call_in_lanes: "call_in_lanes",
+    kernels.call: "call_address",
+    min: "minimum",
+    max: "maximum",
+    abs: "absolute",
+    int: "to_int",
+    float: "to_float",
+    bool: "to_bool",
+    complex: "to_complex",
 }

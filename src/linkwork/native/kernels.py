@@ -51,7 +51,7 @@ from itertools import accumulate, pairwise, zip_longest
 from pathlib import Path
 from threading import RLock
 from types import CodeType, FunctionType
-from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ from numpy.typing import NDArray
 from linkwork.native import cache, interpreted, machine
 
 Pointer: TypeAlias = NDArray[np.float64]
+Shared: TypeAlias = Annotated[Pointer, "shared"]  # memory of which there is one for all lanes, see in_lanes.py
+Size: TypeAlias = Annotated[int, "size"]  # a number in memory that is the same in all of them: a size, an address
 
 OPT = 2  # of the code generator
 LOAD_GLOBAL = opmap["LOAD_GLOBAL"]
@@ -99,6 +101,11 @@ def add_four(y: Pointer, s: float, x: Pointer) -> None:
 def memory_at(address: int, count: int) -> Pointer:
     """Return the `count` doubles that begin at an address: memory that is kept between calls of machine code."""
     return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
+
+
+def shared_at(address: int, count: int) -> Shared:
+    """Return likewise doubles of which there is one for all lanes."""
+    return memory_at(address, count)
 
 
 class _Number:
@@ -194,6 +201,12 @@ def call(address: int, x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(*map(machine.pointer_to, (x, p, y, w)))
 
 
+def call_in_lanes(address: int, lanes: int, *pointers: Pointer) -> None:
+    """Call machine code for many lanes, see in_lanes.py; the bits of `lanes` tell which count."""
+    given = [ctypes.c_void_p] * len(pointers)
+    ctypes.CFUNCTYPE(None, *given, ctypes.c_int64)(address)(*map(machine.pointer_to, pointers), lanes)
+
+
 class Kernel:
     """A function as machine code: called from Python with numbers and arrays, from machine code by its address."""
 
@@ -207,16 +220,17 @@ class Kernel:
         return f"<kernel {self.name}>"
 
     @cached_property
-    def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self.python)
+    def hints(self) -> dict[str, Any]:
+        return get_type_hints(self.python, include_extras=True)
 
     @property
     def result(self) -> Any:
-        return self._hints["return"]
+        return self.hints["return"]
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        return tuple(self._hints[name] for name in parameters_of(self.python))
+        hints = (self.hints[name] for name in parameters_of(self.python))
+        return tuple(get_args(hint)[0] if get_origin(hint) is Annotated else hint for hint in hints)
 
     @property
     def address(self) -> int:
@@ -237,6 +251,18 @@ class Kernel:
         from linkwork.native.translation import translate
 
         return translate(self)
+
+    def in_lanes(self, count: int) -> machine.Code:
+        """Return code that does in so many lanes what the kernel does alone, see in_lanes.py, loaded."""
+
+        def write() -> str:
+            from linkwork.native.in_lanes import translate_in_lanes
+
+            return translate_in_lanes(self, count)
+
+        key = (*_recipe(), machine.host(), f"{count} lanes", *_content(self.python))
+        compiled = cache.cached(key, lambda: machine.assemble(write(), OPT, passes=True))
+        return machine.load(compiled, [self.name], machine.Source(write, OPT, passes=True))
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:
@@ -300,7 +326,10 @@ def _content(function: FunctionType) -> Parts:
     constants.
     """
     parts: Parts = []
-    seen: set[Any] = {offset, take, split, integer, put_integer, add_four, memory_at, call}  # written in translation.py
+    # Those that instructions.py writes:
+    seen: set[Any] = {
+        offset, take, split, integer, put_integer, add_four, memory_at, shared_at, call, call_in_lanes,
+    }  # fmt: skip
 
     def visit(f: FunctionType) -> None:
         if f in seen:
@@ -344,6 +373,6 @@ def _bytecode(f: FunctionType) -> Parts:
 @cache_results
 def _recipe() -> Parts:
     """Return how text and object code of kernels are made here."""
-    names = ("kernels", "translation", "instructions", "elementary", "machine")
+    names = ("kernels", "translation", "instructions", "in_lanes", "masks", "elementary", "machine")
     sources = (Path(__file__).with_name(f"{name}.py") for name in names)
     return [sys.version, *(source.read_bytes() for source in sources)]

@@ -10,7 +10,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, groupby
 from types import MappingProxyType
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
-from linkwork.native import cache, interpreted, machine
+from linkwork.native import cache, interpreted, machine, masks
 from linkwork.native.elementary import FUNCTIONS, INTRINSICS, PARTS_OF, Text, call, define, float_bits
 from linkwork.sequences.sequence import Again, ComputationSequence
 
@@ -93,6 +93,11 @@ jerk:
 
 
 SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+IN_LANES = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)  # with which of them count
+
+
+def _call_all(function: Callable[..., None], *pointers: object) -> None:
+    function(*pointers, masks.ALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +116,7 @@ class NativeFunction:
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
-        return SIGNATURE(self.address)
+        return SIGNATURE(self.address) if self.lanes == 1 else partial(_call_all, IN_LANES(self.address))
 
     def __call__(self, x: Array, p: Array) -> Array:
         x, p = np.array(x, dtype=float), np.ascontiguousarray(p, dtype=float)
@@ -176,6 +181,7 @@ def compile_programs(
                 sizes[name] = sizes[inner]
         if own:
             text = "\n".join([*texts, _declarations(tables, lanes)])
+            text = "\n".join([text, *masks.declare(text)])
             made |= _assemble(f"{text}\n{define(text)}", opt, sizes, lanes)
     return made
 
@@ -205,24 +211,27 @@ def _interpret(
 
 
 ARGUMENTS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias %y, ptr noalias %w"
-
-
 TAIL = ", ptr noalias %z"  # of a program with a head: where the outputs behind it go
+
+
+def _counted(lanes: int) -> str:
+    """Return the argument that says which lanes count."""
+    return ", i64 %lanes" if lanes > 1 else ""
 
 
 def _head(program: ComputationSequence, lanes: int) -> str:
     """Return the program, whose tail goes behind the head in y, and its head alone, whose tail goes into the
     scratch.
     """
-    n, n_head, whole = len(program.outputs), program.head_outputs, f"{program.name}.whole"
-    return f"""define void @{program.name}({ARGUMENTS}) nounwind {{
+    n, n_head, whole, those = len(program.outputs), program.head_outputs, f"{program.name}.whole", _counted(lanes)
+    return f"""define void @{program.name}({ARGUMENTS}{those}) nounwind {{
   %z = getelementptr double, ptr %y, i64 {n_head * lanes}
-  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %w, ptr %z)
+  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %w, ptr %z{those})
   ret void
 }}
-define void @{program.head}({ARGUMENTS}) nounwind {{
+define void @{program.head}({ARGUMENTS}{those}) nounwind {{
   %rest = getelementptr double, ptr %w, i64 {(n - n_head) * lanes}
-  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %rest, ptr %w)
+  tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %rest, ptr %w{those})
   ret void
 }}"""
 
@@ -287,6 +296,7 @@ def _lower(
     bodies = []
     for start in range(0, max(len(sequence), 1), PART):
         emitter = _Emitter(given, handed_on, tables, lanes)
+        emitter.lines += [masks.unpack(lanes)] if lanes > 1 else []
         for node in sequence[start : start + PART]:
             emitter.compute(node)
             if node in at_once:
@@ -303,6 +313,7 @@ def _lower(
 
     name, work = program.name, len(handed_on)
     whole, tail, z = (f"{name}.whole", TAIL, ", ptr %z") if program.head else (name, "", "")
+    tail, z = tail + _counted(lanes), z + _counted(lanes)
     repeated = []
     if again:
         size, text = _repetition(program, [*handed_on], parameters, tables, lanes)
@@ -352,7 +363,7 @@ def _repetition(
     n_in, n_out = len(inner.inputs), len(inner.outputs)
     copies_in = [_copy(y, at, "x", len(handed_on) + k, n, lanes) for k, y, at, n in _runs(program, again.x)]
     copies_out = [_copy("out", k, y, at, n, lanes, masked=True) for k, y, at, n in _runs(program, again.outputs)]
-    f, z = Text(lanes), ", ptr %z" if program.head else ""
+    f, z, every = Text(lanes), ", ptr %z" if program.head else "", f", i64 {masks.ALL}" if lanes > 1 else ""
     integers, truths, numbers = f.type("i64"), f.type("i1"), f.type("double")
     one, zero = f.value(1, "i64").name, f.value(0.0, "double").name
     loop = f"""define internal void @{name}.more({_loop_arguments(lanes, z)}) nounwind noinline {{
@@ -364,7 +375,7 @@ loop:
   %k = phi {integers} [ zeroinitializer, %0 ], [ %next, %enough ], [ %next, %judge ]
   %active = phi {truths} [ %wanted, %0 ], [ %goes_on, %enough ], [ %more, %judge ]
   {"".join(copies_in)}
-  call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch)
+  call void @{name}.again(ptr %x, ptr %p, ptr %out, ptr %scratch{every})
   {"".join(copies_out)}
   %next = add {integers} %k, {one}
   %few = icmp slt {integers} %next, %count
@@ -381,7 +392,7 @@ enough:
   {_some("asked", lanes)}
   br i1 %some.asked, label %judge, label %loop
 judge:
-  call void @{name}.needs(ptr %x, ptr %p, ptr %verdict, ptr %scratch)
+  call void @{name}.needs(ptr %x, ptr %p, ptr %verdict, ptr %scratch{every})
   %needs = load {numbers}, ptr %verdict, align 8
   %lacks = fcmp une {numbers} %needs, {zero}
   %still = and {truths} %asked, %lacks
@@ -470,8 +481,11 @@ class _Emitter:
         return name
 
     def store(self, node: Expr, array: str, k: int) -> None:
-        value = self.value(node)
-        self.lines.append(f"store {self.numbers} {value}, ptr {self.pointer(array, k)}, align 8")
+        value, pointer, lanes = self.value(node), self.pointer(array, k), self.of.lanes
+        if lanes > 1 and array != "w":
+            self.lines.append(masks.store("double", lanes, value, pointer))
+        else:
+            self.lines.append(f"store {self.numbers} {value}, ptr {pointer}, align 8")
 
     def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
         """Call the loop of repetitions, with these values stored in w, if a number in p or a weakness wishes it."""
@@ -483,7 +497,8 @@ class _Emitter:
 %room = icmp sgt {integers} %most, zeroinitializer
 %useful = and {self.truths} %weak, %room
 %counted = icmp sgt {integers} %count, zeroinitializer
-%wanted = or {self.truths} %counted, %useful
+%wished = or {self.truths} %counted, %useful
+%wanted = {"or" if lanes == 1 else "and"} {self.truths} %wished, {"false" if lanes == 1 else "%mask"}
 {_some("wanted", lanes)}
 br i1 %some.wanted, label %again, label %done
 again:""")

@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, get_type_hints
@@ -46,7 +46,7 @@ APART = 60
 
 def translate(kernel: Kernel) -> str:
     """Write LLVM text with one function to be called, the kernel under its own name."""
-    module = _Module()
+    module = Module()
     module.add(kernel.python, kernel.arguments, kernel.name, "")
     text = "\n".join(module.texts)
     return "\n".join([text, define(text), "!0 = !{}"])
@@ -77,7 +77,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef:
     return node
 
 
-_hints = cache(get_type_hints)
+_hints = cache(partial(get_type_hints, include_extras=True))
 
 
 def _returned(function: FunctionType, arguments: Sequence[Any] = ()) -> Any:
@@ -90,7 +90,7 @@ def _returned(function: FunctionType, arguments: Sequence[Any] = ()) -> Any:
     return kind_of(returned[tuple(kinds.get(x, x) for x in free)])
 
 
-def _result(kind: Any) -> str:
+def result_type(kind: Any) -> str:
     """Return the type in LLVM of a function that returns this kind."""
     types = types_of(kind)
     return ("void", *types)[len(types)] if len(types) < 2 else f"{{{', '.join(types)}}}"
@@ -111,54 +111,54 @@ def _varying(function: ast.FunctionDef) -> set[str]:
     return {n.id for n in names if isinstance(n.ctx, ast.Store)}
 
 
-class _Module:
+class Module:
     """The functions that a kernel calls, each translated once for the kinds of its arguments."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self._names: dict[tuple[Any, ...], str] = {}
+        self._known: dict[tuple[Any, ...], tuple[str, Any]] = {}
 
-    def name(self, function: FunctionType, arguments: tuple[Any, ...]) -> str:
+    def translation(self, function: FunctionType, kinds: dict[str, Any]) -> Translation:
+        return Translation(self, function, Writer(kinds))
+
+    def find(self, function: FunctionType, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+        """Return the name of a function for these arguments, and the kind of its result."""
         key = function, arguments
-        if key not in self._names:
-            self._names[key] = name = f"{function.__name__}.{len(self._names)}"
-            self.add(function, arguments, name, "internal ")
-        return self._names[key]
+        if key not in self._known:
+            name = f"{function.__name__}.{len(self._known)}"
+            self._known[key] = name, None
+            self._known[key] = name, self.add(function, arguments, name, "internal ")
+        return self._known[key]
 
-    def add(self, function: FunctionType, arguments: Sequence[Any], name: str, linkage: str) -> None:
+    def add(self, function: FunctionType, arguments: Sequence[Any], name: str, linkage: str) -> Any:
         kinds: dict[str, Any] = {}
         while True:
             try:
-                translation = _Translation(self, function, kinds)
+                translation = self.translation(function, kinds)
                 signature, lines = translation.translate(arguments)
             except Wider:
                 continue
             own = len(lines) - translation.out.places_described  # places that are not used leave nothing
             apart = " noinline" if linkage and own >= APART else ""
-            result = _result(_returned(function, arguments))
-            head = f'define {linkage}{result} @"{name}"({signature}) nounwind{apart} {{'
+            head = f'define {linkage}{result_type(translation.returned)} @"{name}"({signature}) nounwind{apart} {{'
             self.texts.append("\n".join([head, *lines, "}"]))
-            return
+            return translation.returned
 
 
-def _refuse(_: object, node: ast.AST) -> NoReturn:
-    raise TypeError(f"a kernel cannot do this: {ast.unparse(node).splitlines()[0]}")
-
-
-class _Translation:
+class Translation:
     """One function for arguments of some kinds."""
 
-    def __init__(self, module: _Module, function: FunctionType, kinds: dict[str, Any]) -> None:
+    def __init__(self, module: Module, function: FunctionType, out: Writer) -> None:
         self.module, self.function, self.node = module, function, _definition(function)
         self.returned = _returned(function)
-        self.out = Writer(kinds)
+        self.out = out
         self.known: dict[str, Any] = {}  # functions, and variables that are no memory
         self.varying = _varying(self.node)
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
     def translate(self, arguments: Sequence[Any]) -> tuple[str, list[str]]:
         """Return the signature and the lines."""
-        signature, self.returned = [], _returned(self.function, arguments)
+        signature, self.returned = [], self.result_kind(arguments)
         for argument, kind in zip(self.node.args.args, arguments, strict=True):
             name = argument.arg
             self.known[name] = kind
@@ -169,9 +169,15 @@ class _Translation:
                 if name in self.varying:
                     self.out.store(name, self.known[name])
         self.statements(self.node.body)
+        self.finish()
+        return ", ".join(signature), [*self.out.stack(), *self.out.lines]
+
+    def result_kind(self, arguments: Sequence[Any]) -> Any:
+        return _returned(self.function, arguments)
+
+    def finish(self) -> None:
         if not self.out.ended:
             self.out.line("ret void" if self.returned is type(None) else "unreachable")
-        return ", ".join(signature), [*self.out.stack(), *self.out.lines]
 
     def receive(self, value: Value) -> Value:
         """Name an argument; a description is made again."""
@@ -181,8 +187,7 @@ class _Translation:
 
     def describe(self, function: FunctionType, given: Sequence[Value]) -> Value:
         """Return what a description returns, written out here."""
-        inner = _Translation(self.module, function, self.out.kinds)
-        inner.out = self.out
+        inner = type(self)(self.module, function, self.out)
         inner.known.update(zip(parameters_of(function), given, strict=True))
         *before, end = inner.node.body
         assert isinstance(end, ast.Return)
@@ -197,11 +202,14 @@ class _Translation:
             if self.out.ended:
                 return
             try:
-                STATEMENTS.get(type(node), _refuse)(self, node)
+                getattr(self, STATEMENTS.get(type(node), "refuse"))(node)
             except TypeError as error:
                 if str(error).startswith("line "):
                     raise
                 raise TypeError(f"line {node.lineno} of {self.function.__qualname__}: {error}") from None
+
+    def refuse(self, node: ast.AST) -> NoReturn:
+        raise TypeError(f"a kernel cannot do this: {ast.unparse(node).splitlines()[0]}")
 
     def express(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -220,8 +228,7 @@ class _Translation:
         """Change x[i] += y; its place is found once."""
         if isinstance(node.target, ast.Subscript):
             place = self.place(node.target)
-            before = Value(float, (self.out.emit(f"load double, ptr {place}"),))
-            self.put_at(place, self.out.combine(node.op, before, self.expression(node.value)))
+            self.out.put_at(place, self.out.combine(node.op, self.out.read_at(place), self.expression(node.value)))
         else:
             self.put(node.target, self.out.combine(node.op, self.expression(node.target), self.expression(node.value)))
 
@@ -234,23 +241,20 @@ class _Translation:
             for inner, part in zip(target.elts, value.parts, strict=True):
                 self.put(inner, part)
         elif isinstance(target, ast.Subscript):
-            self.put_at(self.place(target), value)
+            self.out.put_at(self.place(target), value)
         elif isinstance(target, ast.Attribute):
             self.out.put(self.field(target), value)
         else:
-            _refuse(self, target)
+            self.refuse(target)
 
-    def place(self, node: ast.Subscript) -> str:
+    def place(self, node: ast.Subscript) -> Value:
         return self.out.beyond(self.expression(node.value), self.expression(node.slice))
-
-    def put_at(self, place: str, value: Value) -> None:
-        self.out.line(f"store double {self.out.convert(value, float).parts[0]}, ptr {place}")
 
     def give_back(self, node: ast.Return) -> None:
         if node.value is None or self.returned is type(None):
             self.out.line("ret void")
         else:
-            types, result = types_of(self.returned), _result(self.returned)
+            types, result = types_of(self.returned), result_type(self.returned)
             operands = operands_of(self.out.convert(self.expression(node.value), self.returned))
             whole = operands[0] if len(types) == 1 else "poison"
             for k, (t, operand) in enumerate(zip(types, operands, strict=True) if len(types) > 1 else ()):
@@ -282,7 +286,7 @@ class _Translation:
     def repeat(self, node: ast.For | ast.While, onward: str, end: str) -> None:
         """Write the body of a loop; `continue` and `break` lead to these labels."""
         if node.orelse:
-            _refuse(self, node)
+            self.refuse(node)
         self.loops.append((onward, end))
         self.statements(node.body)
         self.loops.pop()
@@ -349,7 +353,7 @@ class _Translation:
 
     def evaluate(self, node: ast.expr) -> Any:
         """Evaluate to a value, or to a number, function or module of Python."""
-        return EXPRESSIONS.get(type(node), _refuse)(self, node)
+        return getattr(self, EXPRESSIONS.get(type(node), "refuse"))(node)
 
     def number(self, node: ast.Constant) -> Any:
         return node.value
@@ -381,15 +385,14 @@ class _Translation:
             return Value(float, (owner.parts[("real", "imag").index(node.attr)],))
         if isinstance(owner, Value) and isinstance(owner.kind, Shape) and owner.kind.cls is not tuple:
             return owner.parts[owner.kind.fields.index(node.attr)]
-        _refuse(self, node)
+        self.refuse(node)
 
     def subscript(self, node: ast.Subscript) -> Value:
         owner = self.expression(node.value)
         if isinstance(owner.kind, Shape):
             part: Value = owner.parts[ast.literal_eval(node.slice)]
             return part
-        place = self.out.beyond(owner, self.expression(node.slice))
-        return Value(float, (self.out.emit(f"load double, ptr {place}"),))
+        return self.out.read_at(self.out.beyond(owner, self.expression(node.slice)))
 
     def gather(self, node: ast.Tuple) -> Value:
         return tuple_of(self.listed(node.elts))
@@ -441,7 +444,7 @@ class _Translation:
             return Value(value.kind, tuple(self.out.emit(f"fneg double {part}") for part in value.parts))
         if isinstance(node.op, ast.USub):
             return self.out.combine(ast.Sub(), constant(0), value)
-        _refuse(self, node)
+        self.refuse(node)
 
     def compare(self, node: ast.Compare) -> Value:
         """Compare all parts of a chain: they are numbers, which costs nothing."""
@@ -449,7 +452,7 @@ class _Translation:
         for op, operand in zip(node.ops, node.comparators, strict=True):
             right = self.expression(operand)
             if type(op) not in PREDICATES:
-                _refuse(self, node)
+                self.refuse(node)
             whole = self.out.emit(f"and i1 {whole}, {self.out.compare(op, left, right)}")
             left = right
         return Value(bool, (whole,))
@@ -460,7 +463,7 @@ class _Translation:
     def call(self, node: ast.Call) -> Value:
         called = self.evaluate(node.func)
         if node.keywords:
-            _refuse(self, node)
+            self.refuse(node)
         if isinstance(called, FunctionType) and called not in PRIMITIVES:
             return self.call_function(called, node.args)
         given = self.listed(node.args)
@@ -469,11 +472,12 @@ class _Translation:
         if isinstance(called, type) and issubclass(called, tuple) and called is not tuple:
             return self.out.convert(tuple_of(given), kind_of(called))
         if called in PRIMITIVES:
-            return PRIMITIVES[called](self.out, *given)
+            written: Value = getattr(self.out, PRIMITIVES[called])(*given)
+            return written
         name = getattr(called, "__name__", "")
         if getattr(math, name, None) is called and name in ELEMENTARY:
-            return self.out.apply(name, [self.out.convert(value, float).parts[0] for value in given])
-        _refuse(self, node)
+            return self.out.apply(name, given)
+        self.refuse(node)
 
     def call_function(self, function: FunctionType, nodes: Sequence[ast.expr]) -> Value:
         """Call another plain function, all of its arguments given by their places."""
@@ -492,42 +496,44 @@ class _Translation:
             return self.describe(function, arguments)
         arguments = [hand_on(a) if isinstance(a, Value) else a for a in arguments]
         kinds = tuple(a.kind if isinstance(a, Value) else a for a in arguments)
-        called, returned = self.module.name(function, kinds), _returned(function, kinds)
+        called, returned = self.module.find(function, kinds)
         values = [a for a in arguments if isinstance(a, Value)]
         passed = [f"{t} {x}" for a in values for t, x in zip(types_of(a.kind), operands_of(a), strict=True)]
-        text = f'call {_result(returned)} @"{called}"({", ".join(passed)})'
+        passed += self.out.company()
+        text = f'call {result_type(returned)} @"{called}"({", ".join(passed)})'
         if not (types := types_of(returned)):
             self.out.line(text)
             return Value(type(None), ())
         result = self.out.emit(text)
         if len(types) == 1:
             return value_of(returned, iter([result]))
-        parts = [self.out.emit(f"extractvalue {_result(returned)} {result}, {k}") for k in range(len(types))]
+        parts = [self.out.emit(f"extractvalue {result_type(returned)} {result}, {k}") for k in range(len(types))]
         return value_of(returned, iter(parts))
 
 
-STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
-    ast.Expr: _Translation.express,
-    ast.Assign: _Translation.assign,
-    ast.AnnAssign: _Translation.assign_annotated,
-    ast.AugAssign: _Translation.change,
-    ast.Return: _Translation.give_back,
-    ast.If: _Translation.choose,
-    ast.While: _Translation.repeat_while,
-    ast.For: _Translation.repeat_for,
-    ast.Continue: _Translation.go_on,
-    ast.Break: _Translation.leave,
+# The methods of Translation that write them.
+STATEMENTS: dict[type[ast.stmt], str] = {
+    ast.Expr: "express",
+    ast.Assign: "assign",
+    ast.AnnAssign: "assign_annotated",
+    ast.AugAssign: "change",
+    ast.Return: "give_back",
+    ast.If: "choose",
+    ast.While: "repeat_while",
+    ast.For: "repeat_for",
+    ast.Continue: "go_on",
+    ast.Break: "leave",
 }
-EXPRESSIONS: dict[type[ast.expr], Callable[..., Any]] = {
-    ast.Constant: _Translation.number,
-    ast.Name: _Translation.look_up,
-    ast.Attribute: _Translation.attribute,
-    ast.Subscript: _Translation.subscript,
-    ast.Tuple: _Translation.gather,
-    ast.IfExp: _Translation.decide,
-    ast.BoolOp: _Translation.connect,
-    ast.UnaryOp: _Translation.negate,
-    ast.Compare: _Translation.compare,
-    ast.BinOp: _Translation.combine,
-    ast.Call: _Translation.call,
+EXPRESSIONS: dict[type[ast.expr], str] = {
+    ast.Constant: "number",
+    ast.Name: "look_up",
+    ast.Attribute: "attribute",
+    ast.Subscript: "subscript",
+    ast.Tuple: "gather",
+    ast.IfExp: "decide",
+    ast.BoolOp: "connect",
+    ast.UnaryOp: "negate",
+    ast.Compare: "compare",
+    ast.BinOp: "combine",
+    ast.Call: "call",
 }

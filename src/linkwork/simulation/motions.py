@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,7 @@ from linkwork.compiled.system import (
     LIGHT,
     MOST_OF_LIGHT,
     MOST_REPETITIONS,
+    PLACES,
     UNSETTLED,
     UNSURE,
     System,
@@ -39,8 +41,9 @@ from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitu
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.integrators.block import Advanced, Track
 from linkwork.integrators.integrate import Problem, Settings
-from linkwork.integrators.lanes import Team, lanes_here, refusal
+from linkwork.integrators.lanes import Code, Team, lanes_here, refusal
 from linkwork.native.kernels import size_of
+from linkwork.native.lowering import NativeFunction
 from linkwork.native.rows import evaluate_rows
 from linkwork.readings import Quantity, Readings
 from linkwork.simulation.judgement import ACCUMULATED, LIMIT
@@ -54,6 +57,9 @@ from linkwork.tolerances import AGREEMENT, CLOSED, HALF_THE_DIGITS, NEGLIGIBLE, 
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+PROJECTING = "constraints", "close", "align", "retract"  # what a projection calls, by addresses in p
+GUARDING = "switches", "sampled"  # what steps look along
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +98,24 @@ class Plan:
         if refusal(self.problem):
             return Track(self.problem, *limits)
         # Free and driven motions have programs of one name: the code tells them apart.
-        key = "lanes", derivative.name, derivative.code
-        code = self.mechanism.shared.compiled(key, lambda _: s.in_lanes(derivative.name, lanes_here()))
-        return Team(self.problem, code, *limits)
+        key = "lanes", derivative.name, derivative.code, self.problem.project and self.problem.project.address
+        make = partial(compile_lanes, self.system, self.problem, lanes_here())
+        return Team(self.problem, self.mechanism.shared.compiled(key, lambda _: make()), *limits)
+
+
+def compile_lanes(system: System, problem: Problem, lanes: int) -> Code:
+    """Compile machine code for so many motions of a problem at once."""
+    derivative, by, guards = problem.derivative, problem.project, problem.guards
+    assert isinstance(derivative, NativeFunction)
+    assert by is None or isinstance(by, NativeFunction)
+    needed = PROJECTING if by else ()
+    code = system.in_lanes((derivative.name, *needed, *(GUARDING if guards else ()), "jumps"), lanes)
+    in_p = {PLACES[name]: code[name].address for name in needed if name in code}
+    project = {f.name: f for f in (projection.project, projection.measure)}[by.name] if by else None
+    if guards:
+        watch, sample = map(code.get, GUARDING)
+        guards = guards._replace(watch=watch, sample=sample)
+    return Code(lanes, code[derivative.name], project, guards, code.get("jumps"), in_p, [*code.values()])
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,15 @@ from linkwork.integrators.methods.stiffness import LOOK, SOON, find_fastest, tol
 from linkwork.integrators.methods.tableaus import Row, Tableau
 from linkwork.integrators.time_loop import differentiate, is_finite
 from linkwork.linalg.vectors import copy
-from linkwork.native import cache, interpreted, machine
+from linkwork.native import cache, interpreted, machine, masks
 from linkwork.native.elementary import float_bits
 from linkwork.native.kernels import (
     Memory,
     Pointer,
+    Size,
     call,
     integer,
     kernel,
-    memory_at,
     offset,
     offsets_of,
     size_of,
@@ -51,17 +52,15 @@ class Stages(Memory):
     k_0 and k_s are not here: they are the derivatives at the ends of the step.
     """
 
-    n_k: int  # count
-    s: int
-    evaluate: int  # addresses: from k_0 to y_new and the error estimate, from k_s to the F_j
-    interpolate: int
+    n_k: Size  # count
+    s: Size
+    evaluate: Size  # addresses: from k_0 to y_new and the error estimate, from k_s to the F_j
+    interpolate: Size
     knows_new: bool  # whether the error estimate needs k_s, which then is had from the first of these
     limit: float  # of h |lambda|, see `Detecting`, or infinite
     last_h: float
     calm: int  # good steps since it was last looked, LOOK - SOON more at a beginning and after a doubt
     is_doubted: bool  # whether the last look found steps beyond the limit
-    away: int  # the address of the stages where they stand among those of other motions, or 0, and
-    apart: int  # how far from each other their components are there
     gap: Pointer
     arguments: Pointer  # count (BLOCK + n): the arguments (t, y) of the k_i, y at a whole block
     stages: Pointer  # count n: the k_i
@@ -92,15 +91,6 @@ def stage(at: Run, its: Stages, i: int) -> Pointer:
     return at.k_new if i == its.s else offset(its.stages, i * at.n)
 
 
-def gather_stages(at: Run, its: Stages) -> None:
-    """Gather the k_i of a step that was computed among others."""
-    if its.away != 0:
-        k = memory_at(its.away, its.s * at.n * its.apart)
-        for i in range(1, its.s):
-            for j in range(at.ny):
-                its.stages[i * at.n + j] = k[(i * at.ny + j) * its.apart]
-
-
 def error_sums(at: Run, its: Stages) -> tuple[float, float]:
     """Add up the squares of both parts of the error of a step, in units of the tolerance, over the components."""
     y, y_new, rtol = offset(at.x, 1), offset(at.x_new, 1), at.rtol
@@ -119,7 +109,6 @@ def error_norm(high: float, low: float, n: int) -> float:
 
 def find_failure(at: Run, its: Stages, count: int) -> None:
     """Look for the first of the k_i, i < count, that is not finite."""
-    gather_stages(at, its)
     s = its.s
     at.outcome = Outcome.NOT_FINITE
     for i in range(count - 1, 0, -1):
@@ -187,7 +176,6 @@ def dense(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at = open_run(m)
     its = open_stages(own, at)
     s, count = its.s, its.n_k
-    gather_stages(at, its)
     if not at.known:
         differentiate(at, p, w)
     call(its.interpolate, m, p, own, w)
@@ -229,11 +217,11 @@ class Detecting:
 
 
 @functools.cache
-def parts_of(method: Tableau) -> machine.Code:
+def parts_of(method: Tableau, lanes: int = 1) -> machine.Code:
     """Return the parts of a step that hold the coefficients: `evaluate` and `interpolate` of Stages."""
     if machine.missing():
         return interpreted.load({f.__name__: functools.partial(f, method) for f in (evaluate, interpolate)})
-    text = code_of(method)
+    text = code_of(method, lanes)
     code = cache.cached([text, machine.host(), str(OPT)], lambda: machine.assemble(text, OPT))
     return machine.load(code, ["evaluate", "interpolate"], machine.Source(lambda: text, OPT))
 
@@ -275,25 +263,67 @@ def interpolate(method: Tableau, m: Pointer, p: Pointer, own: Pointer, w: Pointe
         at.F[j * at.n : (j + 1) * at.n] = combine(at, its, weights)
 
 
-def code_of(method: Tableau) -> str:
-    """Write LLVM code of `evaluate` and `interpolate`."""
-    s, count, n_dense = method.stages, len(method.rows), len(method.W)
+class Block(NamedTuple):
+    """The vector that the machine code takes at once: BLOCK components of one motion, or one component of all lanes."""
+
+    lanes: int
+
+    @property
+    def length(self) -> int:
+        return BLOCK if self.lanes == 1 else self.lanes
+
+    @property
+    def type(self) -> str:
+        return f"<{self.length} x double>"
+
+    @property
+    def time(self) -> str:
+        """Return the type of what each motion has one of."""
+        return "double" if self.lanes == 1 else self.type
+
+    def of(self, w: float) -> str:
+        return f"splat (double {float_bits(w)})"
+
+    def load(self, name: str, pointer: str, index: str) -> list[str]:
+        return [
+            f"%{name}.at = getelementptr double, ptr %{pointer}, i64 %{index}",
+            f"%{name} = load {self.type}, ptr %{name}.at, align 8",
+        ]
+
+    def store(self, name: str, pointer: str, index: str) -> list[str]:
+        return [f"%{name}.to = getelementptr double, ptr %{pointer}, i64 %{index}", self.put(f"%{name}", f"%{name}.to")]
+
+    def put(self, value: str, pointer: str) -> str:
+        if self.lanes > 1:
+            return masks.store("double", self.lanes, value, pointer)
+        return f"store {self.type} {value}, ptr {pointer}, align 8"
+
+
+def code_of(method: Tableau, lanes: int = 1) -> str:
+    """Write LLVM code of `evaluate` and `interpolate`, for one motion or for so many at once.
+
+    With lanes it also takes which of them count, and tells the derivative.
+    """
+    s, count, n_dense, by = method.stages, len(method.rows), len(method.W), Block(lanes)
     described = {
         "m": [offsets_of(memory.places, n, n_dense, 0, 0, 0, 0, 0) for n in (0, 1)],
         "own": [offsets_of(places, n, count) for n in (0, 1)],
     }
+    counted, those = ("", "") if lanes == 1 else (", i64 %lanes", ", i64 %lanes")
 
     def locate(name: str, base: str, field: str, further: int = 0, vectors: int = 0) -> list[str]:
         """Locate a place so many doubles and vectors beyond another, whose distance from the base is linear in n."""
         at_0, at_1 = (getattr(offsets, field) for offsets in described[base])
         return [
-            f"%{name}.n = mul i64 %n, {at_1 - at_0 + vectors}",
-            f"%{name}.0 = getelementptr double, ptr %{base}, i64 {at_0 + further}",
+            f"%{name}.n = mul i64 %n, {(at_1 - at_0 + vectors) * lanes}",
+            f"%{name}.0 = getelementptr double, ptr %{base}, i64 {(at_0 + further) * lanes}",
             f"%{name} = getelementptr double, ptr %{name}.0, i64 %{name}.n",
         ]
 
     def write(name: str, stages: range, *rest: list[str]) -> list[str]:
-        lines = [f"define void @{name}(ptr %m, ptr %p, ptr %own, ptr %w) nounwind {{", "%n = load i64, ptr %m"]
+        lines = [f"define void @{name}(ptr %m, ptr %p, ptr %own, ptr %w{counted}) nounwind {{"]
+        lines += ["%n = load i64, ptr %m", f"%doubles = mul i64 %n, {lanes}"]
+        lines += [masks.unpack(lanes)] if lanes > 1 else []
         for field in ("h", "derivative", "x", "x_new"):
             lines += locate(field, "m", field)
         lines += locate("y", "m", "x", 1) + locate("y_new", "m", "x_new", 1)
@@ -303,44 +333,50 @@ def code_of(method: Tableau) -> str:
         for j in range(n_dense):
             lines += locate(f"F{j}", "m", "F", 0, j)
         lines += locate("E_k", "own", "E_k") + locate("E_low_k", "own", "E_low_k")
-        lines += [
-            "%f = load ptr, ptr %derivative",
-            "%h1 = load double, ptr %h",
-            "%h_first = insertelement <4 x double> poison, double %h1, i64 0",
-            "%h4 = shufflevector <4 x double> %h_first, <4 x double> poison, <4 x i32> zeroinitializer",
-            "%t = load double, ptr %x",
-            "%t_new = load double, ptr %x_new",
-        ]
+        lines += ["%f = load ptr, ptr %derivative", f"%h1 = load {by.time}, ptr %h, align 8"]
+        if lanes == 1:
+            lines += [
+                f"%h_first = insertelement {by.type} poison, double %h1, i64 0",
+                f"%hb = shufflevector {by.type} %h_first, {by.type} poison, <{BLOCK} x i32> zeroinitializer",
+            ]
+        else:
+            lines += [f"%hb = load {by.type}, ptr %h, align 8"]
+        lines += [f"%t = load {by.time}, ptr %x, align 8", f"%t_new = load {by.time}, ptr %x_new, align 8"]
         for i in stages:
+            c = f"double {float_bits(method.c[i])}" if lanes == 1 else f"{by.type} {by.of(method.c[i])}"
             lines += [
                 *locate(f"x{i}", "own", "arguments", BLOCK * i + BLOCK - 1, i),
                 *locate(f"y{i}", "own", "arguments", BLOCK * i + BLOCK, i),
-                *combination(f"y{i}", method.rows[i]),
-                f"%ch{i} = fmul double %h1, {float_bits(method.c[i])}",
-                f"%t{i} = fadd double %t, %ch{i}",
-                f"%inside{i} = fcmp olt double %t{i}, %t_new",
-                f"%until{i} = select i1 %inside{i}, double %t{i}, double %t_new",
-                f"store double %until{i}, ptr %x{i}",
-                f"call void %f(ptr %x{i}, ptr %p, ptr %k{i}, ptr %w)",
+                *combination(f"y{i}", method.rows[i], by),
+                f"%ch{i} = fmul {c}, %h1",
+                f"%t{i} = fadd {by.time} %t, %ch{i}",
+                f"%inside{i} = fcmp olt {by.time} %t{i}, %t_new",
+                f"%until{i} = select {by.time.replace('double', 'i1')} %inside{i}, {by.time} %t{i}, {by.time} %t_new",
+                f"store double %until{i}, ptr %x{i}" if lanes == 1 else by.put(f"%until{i}", f"%x{i}"),
+                f"call void %f(ptr %x{i}, ptr %p, ptr %k{i}, ptr %w{those})",
             ]
         return [*lines, *chain(*rest), "ret void", "}"]
 
-    end = [f"call void %f(ptr %x_new, ptr %p, ptr %k{s}, ptr %w)"] if len(method.E) > s else []
-    errors = combinations({"E_k": method.E, "E_low_k": method.E_low})
-    dense = combinations({f"F{j}": weights for j, weights in enumerate(method.W)})
-    evaluating = write("evaluate", range(1, s), combination("y_new", method.b), end, errors)
-    return "\n".join([*evaluating, *write("interpolate", range(s + 1, count), dense)])
+    end = [f"call void %f(ptr %x_new, ptr %p, ptr %k{s}, ptr %w{those})"] if len(method.E) > s else []
+    errors = combinations({"E_k": method.E, "E_low_k": method.E_low}, by)
+    dense = combinations({f"F{j}": weights for j, weights in enumerate(method.W)}, by)
+    evaluating = write("evaluate", range(1, s), combination("y_new", method.b, by), end, errors)
+    text = "\n".join([*evaluating, *write("interpolate", range(s + 1, count), dense)])
+    return "\n".join([text, *masks.declare(text)])
 
 
-def combination(out: str, weights: Row) -> list[str]:
+def combination(out: str, weights: Row, by: Block) -> list[str]:
     """Write LLVM code of out = y + h sum_j w_j k_j, for which the next stage waits.
 
-    Blocks are added up but for the last k_j, which has just been computed. Its components are taken one by one, so that
-    what follows from the first of them does not wait for the others: velocities are known before accelerations.
+    Blocks are added up but for the last k_j, which has just been computed. The components of one motion are then taken
+    one by one, so that what follows from the first of them does not wait for the others: velocities are known before
+    accelerations.
     """
-    *sum_of_blocks, (last, weight) = [(j, f"double {float_bits(w)}") for j, w in enumerate(weights) if w]
+    *sum_of_blocks, (last, weight) = [(j, w) for j, w in enumerate(weights) if w]
+    t, i = by.type, f"{out}.i"
+    factor = f"double {float_bits(weight)}" if by.lanes == 1 else f"{t} {by.of(weight)}"
     lines = [
-        f"%{out}.hw = fmul {weight}, %h1",
+        f"%{out}.hw = fmul {factor}, %h1",
         f"br label %{out}.begin",
         f"{out}.begin:",
         f"br label %{out}.block",
@@ -350,48 +386,50 @@ def combination(out: str, weights: Row) -> list[str]:
     total = "zeroinitializer"
     for j, w in sum_of_blocks:
         lines += [
-            f"%{out}.p{j} = getelementptr double, ptr %k{j}, i64 %{out}.i",
-            f"%{out}.v{j} = load <4 x double>, ptr %{out}.p{j}, align 8",
-            f"%{out}.t{j} = fmul <4 x double> %{out}.v{j}, <{', '.join([w] * BLOCK)}>",
-            f"%{out}.s{j} = fadd <4 x double> {total}, %{out}.t{j}",
+            *by.load(f"{out}.v{j}", f"k{j}", i),
+            f"%{out}.t{j} = fmul {t} %{out}.v{j}, {by.of(w)}",
+            f"%{out}.s{j} = fadd {t} {total}, %{out}.t{j}",
         ]
         total = f"%{out}.s{j}"
     lines += [
-        f"%{out}.change = fmul <4 x double> %h4, {total}",
-        f"%{out}.from = getelementptr double, ptr %y, i64 %{out}.i",
-        f"%{out}.y4 = load <4 x double>, ptr %{out}.from, align 8",
-        f"%{out}.before = fadd <4 x double> %{out}.y4, %{out}.change",
+        f"%{out}.change = fmul {t} %hb, {total}",
+        *by.load(f"{out}.y", "y", i),
+        f"%{out}.before = fadd {t} %{out}.y, %{out}.change",
     ]
-    for c in range(BLOCK):
+    if by.lanes > 1:
+        lines += [
+            *by.load(f"{out}.v{last}", f"k{last}", i),
+            f"%{out}.t{last} = fmul {t} %{out}.v{last}, %{out}.hw",
+            f"%{out}.sum = fadd {t} %{out}.before, %{out}.t{last}",
+            *by.store(f"{out}.sum", out, i),
+        ]
+    for c in range(BLOCK if by.lanes == 1 else 0):
         lines += [
             f"%{out}.i{c} = add i64 %{out}.i, {c}",
             f"%{out}.p{last}.{c} = getelementptr double, ptr %k{last}, i64 %{out}.i{c}",
             f"%{out}.v{last}.{c} = load double, ptr %{out}.p{last}.{c}",
             f"%{out}.t{last}.{c} = fmul double %{out}.v{last}.{c}, %{out}.hw",
-            f"%{out}.before{c} = extractelement <4 x double> %{out}.before, i64 {c}",
+            f"%{out}.before{c} = extractelement {t} %{out}.before, i64 {c}",
             f"%{out}.sum{c} = fadd double %{out}.before{c}, %{out}.t{last}.{c}",
             f"%{out}.to{c} = getelementptr double, ptr %{out}, i64 %{out}.i{c}",
             f"store double %{out}.sum{c}, ptr %{out}.to{c}",
         ]
     return [
         *lines,
-        f"%{out}.next = add i64 %{out}.i, {BLOCK}",
-        f"%{out}.more = icmp slt i64 %{out}.next, %n",
+        f"%{out}.next = add i64 %{out}.i, {by.length}",
+        f"%{out}.more = icmp slt i64 %{out}.next, %doubles",
         f"br i1 %{out}.more, label %{out}.block, label %{out}.done",
         f"{out}.done:",
     ]
 
 
-def combinations(rows: Mapping[str, Row]) -> list[str]:
+def combinations(rows: Mapping[str, Row], by: Block) -> list[str]:
     """Write LLVM code of out = h sum_j w_j k_j for several out, in blocks, each loaded once for all; rounded as the
     above.
     """
-
-    def block_of(w: float) -> str:
-        return f"<{', '.join([f'double {float_bits(w)}'] * BLOCK)}>"
-
+    t = by.type
     terms = {out: [(j, w) for j, w in enumerate(weights) if w] for out, weights in rows.items() if any(weights)}
-    lines = [f"%{out}.hw = fmul <4 x double> %h4, {block_of(own[-1][1])}" for out, own in terms.items()]
+    lines = [f"%{out}.hw = fmul {t} %hb, {by.of(own[-1][1])}" for out, own in terms.items()]
     lines += [
         "br label %begin",
         "begin:",
@@ -400,26 +438,22 @@ def combinations(rows: Mapping[str, Row]) -> list[str]:
         "%i = phi i64 [ 0, %begin ], [ %next, %block ]",
     ]
     for j in sorted({j for own in terms.values() for j, _ in own}):
-        lines += [f"%p{j} = getelementptr double, ptr %k{j}, i64 %i", f"%v{j} = load <4 x double>, ptr %p{j}, align 8"]
+        lines += by.load(f"v{j}", f"k{j}", "i")
     for out, own in terms.items():
         total = "zeroinitializer"
         for j, w in own[:-1]:
-            lines += [
-                f"%{out}.t{j} = fmul <4 x double> %v{j}, {block_of(w)}",
-                f"%{out}.s{j} = fadd <4 x double> {total}, %{out}.t{j}",
-            ]
+            lines += [f"%{out}.t{j} = fmul {t} %v{j}, {by.of(w)}", f"%{out}.s{j} = fadd {t} {total}, %{out}.t{j}"]
             total = f"%{out}.s{j}"
         lines += [
-            f"%{out}.before = fmul <4 x double> %h4, {total}",
-            f"%{out}.last = fmul <4 x double> %v{own[-1][0]}, %{out}.hw",
-            f"%{out}.change = fadd <4 x double> %{out}.before, %{out}.last",
-            f"%{out}.to = getelementptr double, ptr %{out}, i64 %i",
-            f"store <4 x double> %{out}.change, ptr %{out}.to, align 8",
+            f"%{out}.before = fmul {t} %hb, {total}",
+            f"%{out}.last = fmul {t} %v{own[-1][0]}, %{out}.hw",
+            f"%{out}.change = fadd {t} %{out}.before, %{out}.last",
+            *by.store(f"{out}.change", out, "i"),
         ]
     return [
         *lines,
-        f"%next = add i64 %i, {BLOCK}",
-        "%more = icmp slt i64 %next, %n",
+        f"%next = add i64 %i, {by.length}",
+        "%more = icmp slt i64 %next, %doubles",
         "br i1 %more, label %block, label %done",
         "done:",
     ]
