@@ -585,3 +585,29 @@ def test_threads_compile_load_and_call_at_once(folder: Path) -> None:
     assert len({address for address, _, _ in results}) == 1
     np.testing.assert_allclose([value for _, value, _ in results], math.sin(0.3) * np.arange(40), rtol=1e-15)
     assert [value for _, _, value in results] == [float(k * k) for k in range(40)]
+
+
+def second_of(m: Pointer, k: int) -> Pairs:
+    """Describe the k-th of several memories."""
+    return Pairs(*split(offset(m, 2 * k), (1, 1)))
+
+
+class Pairs(Memory):
+    first: float
+    second: float
+    rest: Pointer
+
+
+@kernel
+def take_named_alike(x: Pointer, y: Pointer) -> None:
+    """Count in a variable that has the name of what a description is given."""
+    total = 0.0
+    for k in range(3):
+        total += x[k]
+    y[0], y[1] = total, second_of(x, 1).second
+
+
+def test_what_a_description_is_given_is_no_variable_of_who_calls_it() -> None:
+    y = np.zeros(2)
+    take_named_alike(np.array([1.0, 2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0]), y)
+    np.testing.assert_array_equal(y, [6.0, 5.0])

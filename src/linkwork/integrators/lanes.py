@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache as cache_results
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,14 +141,8 @@ class Code:
     functions: Sequence[NativeFunction]  # all of these
 
 
-@cache_results
-def in_lanes(function: Kernel, lanes: int) -> machine.Code:
-    """Load a kernel, once in a process."""
-    return function.in_lanes(lanes)
-
-
 def address_in_lanes(function: Kernel, lanes: int) -> int:
-    return function.address if lanes == 1 else in_lanes(function, lanes).addresses[function.name]
+    return function.address if lanes == 1 else function.in_lanes(lanes).addresses[function.name]
 
 
 class Team(Track):

@@ -215,6 +215,7 @@ class Kernel:
         self.name = function.__name__
         self.__doc__ = function.__doc__
         self._code: machine.Code | None = None
+        self._in_lanes: dict[int, machine.Code] = {}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -253,7 +254,7 @@ class Kernel:
         return translate(self)
 
     def in_lanes(self, count: int) -> machine.Code:
-        """Return code that does in so many lanes what the kernel does alone, see in_lanes.py, loaded."""
+        """Return code that does in so many lanes what the kernel does alone, see in_lanes.py; it is kept."""
 
         def write() -> str:
             from linkwork.native.in_lanes import translate_in_lanes
@@ -261,8 +262,12 @@ class Kernel:
             return translate_in_lanes(self, count)
 
         key = (*_recipe(), machine.host(), f"{count} lanes", *_content(self.python))
-        compiled = cache.cached(key, lambda: machine.assemble(write(), OPT, passes=True))
-        return machine.load(compiled, [self.name], machine.Source(write, OPT, passes=True))
+        with _loading:
+            if count not in self._in_lanes:
+                compiled = cache.cached(key, lambda: machine.assemble(write(), OPT, passes=True))
+                source = machine.Source(write, OPT, passes=True)
+                self._in_lanes[count] = machine.load(compiled, [self.name], source)
+            return self._in_lanes[count]
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:

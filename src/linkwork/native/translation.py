@@ -359,13 +359,17 @@ class Translation:
         return node.value
 
     def look_up(self, node: ast.Name) -> Any:
-        if node.id in self.out.places:
+        if self.is_stored(node.id):
             return self.out.load(node.id)
         if node.id in self.known:
             return self.known[node.id]
         if node.id in self.function.__code__.co_varnames:
             raise TypeError(f"'{node.id}' has no value here")
         return {**vars(builtins), **self.function.__globals__}[node.id]
+
+    def is_stored(self, name: str) -> bool:
+        """Return whether it is a variable of this function in memory, not of one that has a description written out."""
+        return name in self.varying and name in self.out.places
 
     def attribute(self, node: ast.Attribute) -> Any:
         found = self.field(node)
@@ -374,7 +378,7 @@ class Translation:
     def field(self, node: ast.Attribute) -> Any:
         """Return a value, of a number in memory its cell; a member of an enumeration, or a function of `math`."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
-        if name in self.out.places and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
+        if self.is_stored(name) and isinstance(kind := self.out.kinds[name], Shape) and kind.cls is not tuple:
             return self.out.load(name, kind.fields.index(node.attr))
         owner = self.evaluate(node.value)
         if owner is math:
