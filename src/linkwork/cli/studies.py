@@ -98,7 +98,8 @@ def sweep(
     """
     from linkwork.studies.points import read_points
     from linkwork.studies.study_file import StudyFile, is_study_file, read_study
-    from linkwork.studies.sweep import sweep
+    from linkwork.studies.sweep import carry_out
+    from linkwork.studies.table import open_study
     from linkwork.view.report import progress
     from linkwork.view.studies import study_lines, summarize
 
@@ -132,7 +133,7 @@ def sweep(
         count = given["workers"] or os.cpu_count() or 1
         with located(model), progress(mechanism.name) as move:
             try:
-                found = sweep(
+                found = carry_out(
                     mechanism, varied, given["take"] or [], sample=given["sample"], seed=given["seed"] or 0,
                     driven=given["kinematics"], workers=count, dask=given["dask"], path=output, resume=resume,
                     progress=move, **options,
@@ -140,7 +141,12 @@ def sweep(
             except KeyboardInterrupt:
                 kept = "" if output is None else f"; what was computed is in {output}.part, go on with --resume"
                 raise Interrupted(f"interrupted{kept}") from None
-    data = summarize(found)
+    if output is None:
+        assert found is not None
+        data = summarize(found.as_dataset())
+    else:
+        with open_study(output) as study:
+            data = summarize(study)
     tell(data, study_lines(data), files, json)
     if data["reasons"]:
         raise typer.Exit(PARTLY_DONE)

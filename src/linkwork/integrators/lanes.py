@@ -188,7 +188,8 @@ class Team(Track):
     def prepare(self, p: Array) -> Array:
         p = p.copy()
         p.view(np.int64)[:, [*self.code.in_p]] = [*self.code.in_p.values()]
-        self.p.reshape(-1, self.code.lanes)[:] = p[0][:, None]  # sizes stand there for lanes without a motion too
+        for one in p[:1]:  # sizes stand there for lanes without a motion too
+            self.p.reshape(-1, self.code.lanes)[:] = one[:, None]
         return p
 
     def carry_out(self, given: Array) -> None:

@@ -46,6 +46,7 @@ class Journal:
         if path is None:
             self.records: NDArray[Any] = np.zeros(count, self.dtype)
             return
+        self.count = count
         start = f"{MAGIC} {digest_of(head)}\n".encode()
         self.flags, self.first = len(start), len(start) + len(self.done)
         size = self.first + count * self.dtype.itemsize
@@ -59,7 +60,6 @@ class Journal:
                 message = f"'{path}' is of another study: other values, takes, options or another version"
                 raise UsageError(f"{message}; name another result, or begin anew without resuming", "other-study")
             self.done[:] = np.frombuffer(os.pread(self.file, len(self.done), self.flags), np.uint8)
-            self.records = np.memmap(path, self.dtype, "r", self.first, (count,))
 
     def missing(self) -> list[int]:
         """Return the chunks that are still to be computed."""
@@ -79,9 +79,16 @@ class Journal:
                 os.pwrite(self.file, b"\x01", self.flags + k)
         self.done[k] = 1
 
+    def read(self, first: int, last: int) -> NDArray[Any]:
+        """The records of the points of these numbers; of a file no more than these are in memory."""
+        if self.path is None:
+            return self.records[first:last]
+        size = self.dtype.itemsize
+        with _told(self.path):
+            return np.frombuffer(os.pread(self.file, (last - first) * size, self.first + first * size), self.dtype)
+
     def close(self) -> None:
         if self.path is not None:
-            del self.records
             os.close(self.file)
 
 

@@ -25,7 +25,7 @@ from linkwork.studies.batch import Batch
 from linkwork.studies.cluster import computed_by
 from linkwork.studies.journal import Journal, digest_of
 from linkwork.studies.points import CHUNK, Given, Points, read_points
-from linkwork.studies.table import Table, load_study, write_study
+from linkwork.studies.table import Table, load_study, open_study, write_study
 from linkwork.studies.taking import read_take
 from linkwork.studies.trial import Trial
 
@@ -120,6 +120,30 @@ def sweep(
     The dataset has a dimension for every parameter, or `point` of samples, a variable for each take, and `status`,
     `reason` and `steps` of each point. What a point that did not finish would have is NaN.
     """
+    given: Any = {"sample": sample, "seed": seed, "driven": driven, "workers": workers, "dask": dask, "resume": resume}
+    table = carry_out(model, vary, take, path=path, progress=progress, **given, **options)
+    if path is not None:
+        return load_study(path)
+    assert table is not None
+    return table.as_dataset()
+
+
+def carry_out(
+    model: Model | Mechanism,
+    vary: Mapping[str, Given],
+    take: Sequence[str] | str,
+    *,
+    sample: str | None = None,
+    seed: int = 0,
+    driven: bool = False,
+    workers: int = 1,
+    dask: str | None = None,
+    path: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Table | None:
+    """Compute what `sweep` does; with a path all is in that file, and memory does not grow with the points."""
     check_extra("xarray" if path is None else "h5netcdf")
     texts = [take] if isinstance(take, str) else list(take)
     if not texts:
@@ -136,11 +160,12 @@ def sweep(
     target = None if path is None else Path(path)
     part = None if target is None else target.with_name(f"{target.name}.part")
     if target is not None and part is not None and resume and target.exists() and not part.exists():
-        whole = load_study(target)
-        if whole.attrs.get("study") != study.about["study"]:
-            raise UsageError(f"'{target}' has the results of another study; name another file", "other-study")
-        return whole
+        with open_study(target) as whole:
+            if whole.attrs.get("study") != study.about["study"]:
+                raise UsageError(f"'{target}' has the results of another study; name another file", "other-study")
+        return None
     kept = Journal(study.head, points.count, len(takes), part, resume)
+    table = Table(points, [take.text for take in takes], units, kept.read, study.about)
     try:
         chunks = kept.missing()
         for k, records in computed_by(dask, study, chunks) if dask else computed(study, chunks, workers):
@@ -148,15 +173,14 @@ def sweep(
             if progress is not None:
                 done = int(kept.done.sum())
                 progress(done / points.chunks, f"{min(done * CHUNK, points.count)} of {points.count} points")
-        table = Table(points, [take.text for take in takes], units, kept.records, study.about)
         if target is None:
-            return table.as_dataset()
+            return table
         write_study(table, target)
     finally:
         kept.close()
     assert part is not None
     part.unlink()
-    return load_study(target)
+    return None
 
 
 def computed(study: Study, chunks: Sequence[int], workers: int) -> Iterator[tuple[int, NDArray[Any]]]:

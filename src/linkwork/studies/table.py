@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.errors import ModelError, check_extra, checked_call
 from linkwork.files import no_file, whole
-from linkwork.studies.journal import REASON, STATUSES
+from linkwork.studies.journal import STATUSES
 from linkwork.studies.points import CHUNK, Points, Values
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Table:
     points: Points
     takes: Sequence[str]
     units: Sequence[str]
-    records: NDArray[Any]
+    read: Callable[[int, int], NDArray[Any]]  # the records of the points of these numbers
     about: Mapping[str, str]
 
     @property
@@ -51,7 +52,7 @@ class Table:
 
     def columns(self, first: int, last: int) -> Iterator[tuple[str, NDArray[Any]]]:
         """Return every variable at the points of these numbers, which are those of a chunk."""
-        records = self.records[first:last]
+        records = self.read(first, last)
         for j, take in enumerate(self.takes):
             yield take, records["taken"][:, j]
         for name in ("status", "reason", "steps"):
@@ -72,9 +73,22 @@ class Table:
 
 
 def _readable(data: xarray.Dataset) -> xarray.Dataset:
-    """Return the same with status and reason as text, and the parameters of samples as coordinates."""
-    data["status"] = (data["status"].dims, np.array(STATUSES)[data["status"].values])
-    data["reason"] = (data["reason"].dims, np.char.decode(data["reason"].values.astype(f"S{REASON}")))
+    """Return it with status and reason as text, and the parameters of samples as coordinates."""
+    for name in ("status", "reason"):
+        data[name] = (data[name].dims, as_text(data[name].values))
+    return _with_coordinates(data)
+
+
+def as_text(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the words of statuses or reasons, each of them once in memory."""
+    if values.dtype.kind == "O":
+        return values
+    found, which = np.unique(values, return_inverse=True)
+    words = [STATUSES[x] if values.dtype.kind == "u" else bytes(x).decode() for x in found.tolist()]
+    return np.array(words, dtype=object)[which.reshape(values.shape)]
+
+
+def _with_coordinates(data: xarray.Dataset) -> xarray.Dataset:
     return data.set_coords([name for name in data.attrs["varied"].split(", ") if name in data.data_vars])
 
 
@@ -135,6 +149,13 @@ def is_study(path: Path) -> bool:
 @checked_call()
 def load_study(path: str | Path) -> xarray.Dataset:
     """Load the results of a study from its file."""
+    with open_study(path) as study:
+        return _readable(study.load())
+
+
+@contextmanager
+def open_study(path: str | Path) -> Iterator[xarray.Dataset]:
+    """Open the file of a study: what is asked for is read then, and status and reason are as they are stored."""
     check_extra("h5netcdf")
     import h5py
     import xarray
@@ -151,7 +172,8 @@ def load_study(path: str | Path) -> xarray.Dataset:
                 or file[name].external
             ):
                 raise ModelError(f"'{path}': '{name}' is not plain data of this file", "not-a-study")
-    with xarray.open_dataset(path, engine="h5netcdf") as found:
-        data = found.load()
-    names = {name: variable.attrs.pop("take") for name, variable in data.data_vars.items() if "take" in variable.attrs}
-    return _readable(data.rename(names))
+    with xarray.open_dataset(path, engine="h5netcdf", cache=False) as data:
+        names = {
+            name: variable.attrs.pop("take") for name, variable in data.data_vars.items() if "take" in variable.attrs
+        }
+        yield _with_coordinates(data.rename(names))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.errors import UsageError, check_choice, check_extra, quoted
 from linkwork.studies.shares import share_of
+from linkwork.studies.table import as_text
 from linkwork.tolerances import TYPED
 from linkwork.view.plot import COLORS, DASHES, INK, tidy
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
 SIDE = 3.2  # inches of one picture of a grid of pictures
 MOST_CURVES = 12  # that one picture can tell apart
+PIECE = 2**17  # values that are read at once: a megabyte
 WITHIN = (0.005, 0.995)  # of samples, 99 %
 
 
@@ -115,8 +120,8 @@ def _plot_samples(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[
 
 def summarize(study: xarray.Dataset) -> dict[str, Any]:
     """Find what became of the points, and of each take its mean, deviation and extremes with their points."""
-    status = Counter(study["status"].values.ravel().tolist())
-    reasons = Counter(x for x in study["reason"].values.ravel().tolist() if x)
+    status, reasons = (count_words(study[name]) for name in ("status", "reason"))
+    reasons.pop("", None)
     data: dict[str, Any] = {
         "model": study.attrs["model"],
         "points": int(study["status"].size),
@@ -125,24 +130,67 @@ def summarize(study: xarray.Dataset) -> dict[str, Any]:
         "take": {},
     }
     for take in taken_of(study):
-        values = study[take].values.ravel()
-        known = values[np.isfinite(values)]
-        missing = int(np.count_nonzero(study["status"].values.ravel() == "finished")) - len(known)
+        found = Spread()
+        for first, values in pieces(study[take]):
+            found.add(first, values)
+        missing = status["finished"] - found.count
         data["take"][take] = {"missing": missing} if missing else {}
-        if len(known):
+        if found.count:
             data["take"][take] |= {
                 "unit": study[take].attrs.get("units", ""),
-                "mean": float(known.mean()),
-                "deviation": float(known.std()),
-                "min": {"value": float(np.nanmin(values)), **_point(study, int(np.nanargmin(values)))},
-                "max": {"value": float(np.nanmax(values)), **_point(study, int(np.nanargmax(values)))},
+                "mean": found.mean,
+                "deviation": math.sqrt(found.squares / found.count),
+                "min": {"value": found.least, **_point(study, found.at_least)},
+                "max": {"value": found.most, **_point(study, found.at_most)},
             }
             if "point" in study.dims:
+                values = study[take].values
                 there = np.isfinite(values)
+                known = values[there]
                 shares = {name: share_of(study[name].values[there], known) for name in varied_in(study)}
                 own = {"range": np.quantile(known, WITHIN).tolist(), "shares": shares}
                 data["take"][take] |= own
     return data
+
+
+def pieces(variable: xarray.DataArray) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the values of a variable, some rows at a time, each with the number of its first point."""
+    rows, width = variable.shape[0], variable.size // max(variable.shape[0], 1)
+    step = max(1, PIECE // max(width, 1))
+    for first in range(0, rows, step):
+        yield first * width, variable[first : first + step].values.ravel()
+
+
+def count_words(variable: xarray.DataArray) -> Counter[str]:
+    """Count statuses or reasons."""
+    return sum((Counter(as_text(values).tolist()) for _, values in pieces(variable)), Counter())
+
+
+@dataclass
+class Spread:
+    """Of numbers that are added piece by piece: how many are finite, their mean, squares of deviations, extremes."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
+    at_least: int = 0
+    at_most: int = 0
+
+    def add(self, first: int, values: NDArray[np.float64]) -> None:
+        """Add points from this number on, by the means and squares of both parts."""
+        known = values[np.isfinite(values)]
+        if not (n := len(known)):
+            return
+        mean, total, gap = float(known.mean()), self.count + n, float(known.mean()) - self.mean
+        self.squares += float(((known - mean) ** 2).sum()) + gap**2 * self.count * n / total
+        self.mean, self.count = self.mean + gap * n / total, total
+        low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+        if values[low] < self.least:
+            self.least, self.at_least = float(values[low]), first + low
+        if values[high] > self.most:
+            self.most, self.at_most = float(values[high]), first + high
 
 
 def _point(study: xarray.Dataset, k: int) -> dict[str, float]:
