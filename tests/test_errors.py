@@ -136,3 +136,13 @@ def test_millimetres_are_suggested_where_positions_tell() -> None:
     with pytest.raises(ModelError, match="write 400 mm"):
         m.copy(l=400.0).simulate(t_end=0.1)
     assert np.isclose(m.copy(l="400 mm").simulate(t_end=0.01).q[0, 0], 0.2)
+
+
+def test_suggestions_name_arguments_of_the_function_that_was_called() -> None:
+    m = built()
+    with pytest.raises(ModelError, match=r"start=Start\(assemble=True\)"):
+        m.simulate(t_end=0.1)
+    with pytest.raises(ModelError, match="with assemble=True"):
+        m.check()
+    with pytest.raises(LinkworkError, match=r"integrator=Integrator\(max_steps=200\) allows more"):
+        CRANK.simulate(t_end=100.0, integrator=lw.Integrator(max_steps=20))

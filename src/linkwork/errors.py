@@ -15,6 +15,7 @@ from itertools import takewhile
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, ParamSpec, SupportsFloat, TypeVar
 
 P = ParamSpec("P")
@@ -216,6 +217,9 @@ def quoted(names: Iterable[str], most: int | None = MOST_NAMED) -> str:
 
 
 _on_command_line = ContextVar("_on_command_line", default=False)
+_spellings = ContextVar[Mapping[str, str]](
+    "_spellings", default=MappingProxyType({})
+)  # of the function that was called
 
 
 @contextmanager
@@ -228,13 +232,14 @@ def speak_command_line() -> Iterator[None]:
         _on_command_line.reset(token)
 
 
-def option(name: str, *values: str) -> str:
+def option(name: str, *values: str | int) -> str:
     """Return how to ask for something: integrator="auto" or "radau5" in Python, --integrator auto or radau5 in a
     command.
     """
     if _on_command_line.get():
-        return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(values)] if values else [])])
-    return f"{name}={' or '.join(repr(value) for value in values)}" if values else f"{name}=True"
+        return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(map(str, values))] if values else [])])
+    value = " or ".join(map(repr, values)) if values else "True"
+    return _spellings.get().get(name, f"{name}=...").replace("...", value, 1)
 
 
 def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -250,6 +255,7 @@ def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]
         def checked(*args: P.args, **options: P.kwargs) -> R:
             for wrong in spellings.keys() & options.keys():
                 raise UsageError(f"{name} has no argument '{wrong}'; write {spellings[wrong]}", "moved-argument")
+            said = _spellings.set(spellings) if spellings else None
             try:
                 return function(*args, **options)
             except (TypeError, ValueError, AttributeError):
@@ -266,6 +272,9 @@ def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]
                         shown = f"{name}: {argument} = {value!r} is not {wanted}"
                         raise UsageError(shown, "bad-arguments") from None
                 raise
+            finally:
+                if said is not None:
+                    _spellings.reset(said)
 
         return checked
 

@@ -313,7 +313,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
             continue
         status, u, v = find_lasting(at, look, tape, i, high, 0.25 * hop, p, w)
         if status == UNCLEAR and at.h > UNCUT * (abs(at.x[0]) + at.h):
-            at.next_step = max(u, 0.5) * at.h
+            at.next_step = (u if u > 0.5 and STRETCH * u < 1.0 else 0.5) * at.h
             return Outcome.CUT, 1.0
         if status == UNCLEAR:
             at.blurred += at.h

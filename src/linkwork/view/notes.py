@@ -169,7 +169,7 @@ def _too_many_steps(steps: int, t: float, step: float, **cause: Any) -> str:
     other = "" if cause.get("integrator") in ("auto", "radau5") else f" (try {option('integrator', 'auto', 'radau5')})"
     return (
         f"{tried}{_force(cause['force'])}; causes are very large stiffness or damping{other}, fast oscillations and "
-        f"switching forces; {option('max_steps', 'N')} allows more{KEPT}"
+        f"switching forces; {option('max_steps', 10 * steps)} allows more{KEPT}"
     )
 
 
