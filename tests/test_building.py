@@ -3,6 +3,7 @@
 import ast
 import linecache
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -409,6 +410,15 @@ def test_an_input_that_fails_is_named_with_its_time() -> None:
 
 def test_names_of_linkwork_are_what_users_call() -> None:
     assert {name for name in dir(lw) if not name.startswith("__")} == set(lw.__all__)
+
+
+def test_every_function_of_a_mechanism_is_a_method_of_it() -> None:
+    functions = [getattr(lw, name) for name in lw.__all__ if name[0].islower()]
+    named = {f.__name__ for f in functions if next(iter(signature(f).parameters)) == "model"} - {"load", "actuated"}
+    assert {"simulate", "fit", "optimize", "write_down"} <= named
+    for cls in (lw.PlanarModel, lw.Model, lw.Mechanism):
+        assert named <= {*dir(cls)}
+    assert "by svd" not in str(four_bar().write_down("lagrange"))
 
 
 def test_a_prepared_mechanism_has_the_analyses_of_a_model() -> None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pydantic
@@ -39,9 +39,6 @@ from linkwork.modelfile.faults import OTHER_NAMES, shape_fault
 from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 from linkwork.writing.printers import text
-
-if TYPE_CHECKING:
-    from linkwork.compiled.mechanism import Mechanism
 
 HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
@@ -530,12 +527,6 @@ class Builder(Analyses):
     @property
     def subject(self) -> Model:
         return self.model
-
-    def prepare(self, **options: Any) -> Mechanism:
-        """Check the model and derive its equations, for many runs."""
-        from linkwork.compiled.mechanism import prepare
-
-        return prepare(self.model, **options)
 
 
 def _may_come_later(error: ModelError) -> bool:

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from linkwork.assembly.assemble import Assembly
     from linkwork.assembly.modes import Modes
     from linkwork.comparison.compare import Comparison
+    from linkwork.compiled.mechanism import Mechanism
     from linkwork.lecture.explain import Worked
+    from linkwork.lecture.listing import Listing
     from linkwork.simulation.stepper import Stepper
     from linkwork.start.check import Report
+    from linkwork.studies.fit import Fit
+    from linkwork.studies.optimize import Optimum
     from linkwork.studies.slopes import Slopes
     from linkwork.trajectory import Trajectory
     from linkwork.view.live import LivePage
@@ -42,6 +46,12 @@ class Analyses:
 
         model = getattr(self.subject, "model", self.subject)
         return f"{image(sketch(model), model.name)}<p>{escape(repr(self))}</p>"
+
+    def prepare(self, **options: Any) -> Mechanism:
+        """Check the model and derive its equations, for many runs, see linkwork.prepare."""
+        from linkwork.compiled.mechanism import prepare
+
+        return prepare(self.subject, **options)
 
     def check(self, **options: Any) -> Report:
         """Return freedoms, redundant constraints, consistency, see linkwork.check."""
@@ -123,6 +133,18 @@ class Analyses:
 
         return batch(self.subject, parameters, take, **options)
 
+    def optimize(self, vary: Mapping[str, Any], minimize: str | None = None, **options: Any) -> Optimum:
+        """Return the design for which something is least, see linkwork.optimize."""
+        from linkwork.studies.optimize import optimize
+
+        return optimize(self.subject, vary, minimize, **options)
+
+    def fit(self, measured: Any, vary: Mapping[str, Any], **options: Any) -> Fit:
+        """Return parameters with which it moves as was measured, see linkwork.fit."""
+        from linkwork.studies.fit import fit
+
+        return fit(self.subject, measured, vary, **options)
+
     def stepper(self, parameters: Mapping[str, Any] | None = None, **options: Any) -> Stepper:
         """Return what advances it step by step with inputs that are held, see linkwork.Stepper."""
         from linkwork.simulation.stepper import Stepper
@@ -148,3 +170,9 @@ class Analyses:
         from linkwork.lecture.explain import explain
 
         return explain(self.subject, *arguments, **options)
+
+    def write_down(self, form: str = "explicit", **options: Any) -> Listing:
+        """Return its equations as text, see linkwork.write_down."""
+        from linkwork.lecture.listing import write_down
+
+        return write_down(self.subject, form, **options)
