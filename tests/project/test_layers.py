@@ -55,6 +55,7 @@ ROOMS = (
     "own",
     "building",
     "models",
+    "studio",
     "cli",
     "__main__",
 )

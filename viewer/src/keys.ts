@@ -40,13 +40,14 @@ export function keyList(app: HTMLElement): HTMLDialogElement {
 }
 
 /** Do what a key stands for, unless it belongs to a field or to the browser. */
-export function listenForKeys(help: HTMLDialogElement, act: (key: string, shift: boolean) => (() => void) | undefined): void {
+export function listenForKeys(help: HTMLDialogElement, act: (key: string, shift: boolean) => (() => void) | undefined, ended: AbortSignal): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    if (event.target instanceof HTMLElement && event.target.isContentEditable) return;
     if (event.target instanceof Element && event.target.matches("input:not([type=range]):not([type=checkbox]), .knob input, select, textarea")) return;
     const found = act(event.key, event.shiftKey);
     if (!found) return;
     event.preventDefault();
     found();
-  });
+  }, { signal: ended });
 }

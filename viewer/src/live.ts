@@ -27,6 +27,12 @@ function rowsOf({ t, poses, quantities }: Motion): Rows {
   return { t, poses, column: (k) => quantities[k].values as Float64Array };
 }
 
+/** Who holds the values of a live page elsewhere, as the studio does in a text. */
+export interface Keeper {
+  /** Values have been changed by hand; `done` when the hand has let go. */
+  changed(values: Values, done: boolean): void;
+}
+
 export class Live {
   readonly viewer: Viewer;
   readonly stage: Stage;
@@ -41,23 +47,24 @@ export class Live {
   private readonly nominal: string[];
   private rolling: { t: number[]; poses: number[][]; columns: number[][] } | undefined;
   private readonly given = new Set<string>();
-  private dragged = false; // the start, by hand
+  dragged = ""; // the body by which the start has been moved
   private mode = 0; // in which it was put together last
   private pictures = 0;
   private fitted: [Vec, Vec]; // the box that is seen
   private changed = false; // values, since the motion was begun
-  private running = false; // a motion that takes longer than a picture
+  running = false; // a motion that takes longer than a picture
   private milliseconds = 0;
 
-  static async begin(page: Page, data: LiveData, app: HTMLElement): Promise<Live> {
+  /** With a keeper the address of the page says nothing, and is told nothing. */
+  static async begin(page: Page, data: LiveData, app: HTMLElement, keeper?: Keeper): Promise<Live> {
     const engine = await Engine.from(data);
-    const wanted = fromHash(location.hash, new Set(engine.byName.keys()));
+    const wanted: Values = keeper ? new Map() : fromHash(location.hash, new Set(engine.byName.keys()));
     const first = engine.run();
     if (isFailure(first)) throw new Error(first.text);
     const [result] = page.results;
     result.quantities = first.quantities.map(({ name, unit, kind }) => ({ name, unit, kind }));
     Object.assign(result, { events: first.events, n_events: first.events.length, left_out: [] });
-    return new Live(page, engine, first, app, wanted);
+    return new Live(page, engine, first, app, wanted, keeper);
   }
 
   private constructor(
@@ -66,6 +73,7 @@ export class Live {
     first: Motion,
     app: HTMLElement,
     wanted: Values,
+    private readonly keeper?: Keeper,
   ) {
     this.nominal = page.results[0].facts;
     this.fitted = page.results[0].drawing.box;
@@ -81,10 +89,10 @@ export class Live {
     this.free = button("Play on", "Go on from the start without end; pull bodies with the mouse", bar, () => this.playOn(!this.play));
     this.pinned = button("Pin", "Keep this run in grey to compare with", bar, () => this.pin());
     this.other = button("Other mode", `Put it together in another of ${engine.modes} ways`, bar, () => this.assemble());
-    this.other.hidden = engine.modes < 2;
+    this.other.hidden = engine.modes < 2 || keeper !== undefined; // one start value tells no mode
     button("Reset", "All values as in the model", bar, () => this.reset());
-    button("Link", "Copy a link to this page with its values", bar, () => this.copy(location.href, "the link"));
-    button("YAML", "Copy the values as lines of a model file", bar, () => this.copy(this.lines(), "the lines"));
+    if (!keeper) button("Link", "Copy a link to this page with its values", bar, () => this.copy(location.href, "the link"));
+    if (!keeper) button("YAML", "Copy the values as lines of a model file", bar, () => this.copy(this.lines(), "the lines"));
     button("CSV", "Save all columns of the motion", bar, () => this.saveTable());
     button("PNG", "Save the picture", bar, () => this.savePicture());
     this.switches = element("div", "chips", box);
@@ -93,17 +101,18 @@ export class Live {
     this.addSwitch("Damping", "damping");
     const set = (name: string, value: number) => this.set(name, value);
     const changes = { begin: () => this.keepBefore(), set, end: () => this.settle() };
-    this.knobs = new Knobs(box, engine.parameters, page, (name) => engine.get(name), changes);
+    const shown = keeper ? engine.parameters.filter(({ kind }) => kind === "parameter") : engine.parameters; // the text has all others
+    this.knobs = new Knobs(box, shown, page, (name) => engine.get(name), changes);
     new Hands(this.stage, this);
     this.viewer.beforePicture = (passed) => this.picture(passed);
-    addEventListener("hashchange", () => this.follow(fromHash(location.hash, new Set(this.engine.byName.keys()))));
+    if (!keeper) addEventListener("hashchange", () => this.follow(fromHash(location.hash, new Set(this.engine.byName.keys()))));
     this.tell(first);
     if (wanted.size) this.follow(wanted);
   }
 
   /** Values that have been given; after the start has been dragged all of its positions, as joints move them together. */
   values(): Values {
-    const stated = ({ name, kind }: { name: string; kind: string }) => this.given.has(name) || (this.dragged && kind === "position");
+    const stated = ({ name, kind }: { name: string; kind: string }) => this.given.has(name) || (this.dragged !== "" && kind === "position");
     const moved = this.engine.parameters.filter((own) => stated(own) && this.engine.get(own.name) !== own.value);
     return new Map(moved.map(({ name }) => [name, this.engine.get(name)]));
   }
@@ -121,7 +130,7 @@ export class Live {
   private forget(): void {
     this.engine.reset();
     this.given.clear();
-    this.dragged = false;
+    this.dragged = "";
     this.mode = 0;
   }
 
@@ -137,6 +146,18 @@ export class Live {
   set(name: string, value: number): void {
     this.give(name, value);
     this.compute();
+  }
+
+  /** Take values over that the keeper has now; the model starts as they say. */
+  adopt(values: Readonly<Record<string, number>>): void {
+    this.forget();
+    for (const own of this.engine.parameters) {
+      if (values[own.name] === undefined) continue;
+      own.value = values[own.name];
+      this.engine.set(own.name, own.value);
+    }
+    this.changed = true;
+    this.viewer.request();
   }
 
   reset(): void {
@@ -156,7 +177,7 @@ export class Live {
       failure = engine.assemble(this.mode);
       if (!failure) break;
     }
-    this.dragged = true;
+    this.dragged = engine.live.bodies[1];
     if (failure) this.say(failure.text, failure.joint);
     else this.compute();
     this.settle();
@@ -181,6 +202,7 @@ export class Live {
   settle(): void {
     const { box } = this.viewer.results[0].data.drawing;
     if (box.flatMap((at, k) => at.map((x, c) => (k ? x - this.fitted[1][c] : this.fitted[0][c] - x))).some((out) => out > 0)) this.fit();
+    if (this.keeper) return this.keeper.changed(this.values(), true);
     try {
       history.replaceState(null, "", `#${toHash(this.values())}`);
     } catch {
@@ -195,6 +217,7 @@ export class Live {
 
   /** The motion anew, before the next picture. */
   compute(): void {
+    this.keeper?.changed(this.values(), false);
     this.changed = true;
     this.viewer.request();
   }
@@ -304,7 +327,7 @@ export class Live {
   /** The start moved so that a point comes near a place; the loops stay closed. */
   moveStart(body: number, s: Vec, to: Vec): void {
     const found = this.engine.drag(body, s, to);
-    this.dragged = true;
+    this.dragged = this.engine.live.bodies[body];
     if (isFailure(found)) this.say(found.text, found.joint);
     else this.compute();
   }

@@ -9,6 +9,12 @@ import { inside, metres, nice } from "./scale";
 import { type Shown, Stage } from "./stage";
 import { palette } from "./theme";
 
+/** Which part of the plane is seen: its middle and how many metres a pixel is. */
+export interface View {
+  middle: Spot;
+  metres: number;
+}
+
 type Drawn = Mesh<BufferGeometry, RawShaderMaterial>;
 
 const BACK = 4; // the highest order of what lies below springs and rods
@@ -110,6 +116,16 @@ export class PlanarStage extends Stage {
     const [low, high] = this.seen;
     this.middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
     this.metres = needed;
+    this.look();
+  }
+
+  get view(): View {
+    return { middle: [...this.middle], metres: this.metres };
+  }
+
+  set view({ middle, metres }: View) {
+    this.middle = middle;
+    this.metres = metres;
     this.look();
   }
 

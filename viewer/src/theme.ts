@@ -21,11 +21,11 @@ export function setDark(on: boolean): void {
 }
 
 /** Dark or light as the system wishes, now and whenever it changes. */
-export function followSystem(changed: () => void): void {
+export function followSystem(changed: () => void, ended: AbortSignal): void {
   wish.addEventListener("change", () => {
     setDark(wish.matches);
     changed();
-  });
+  }, { signal: ended });
 }
 
 setDark(wish.matches);

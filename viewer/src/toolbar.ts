@@ -10,7 +10,10 @@ export class Toolbar {
   readonly toggles = new Map<string, HTMLButtonElement>();
   private readonly bar: HTMLElement;
 
-  constructor(host: HTMLElement) {
+  constructor(
+    host: HTMLElement,
+    private readonly ended: AbortSignal,
+  ) {
     this.bar = element("div", "toolbar", host);
   }
 
@@ -34,7 +37,7 @@ export class Toolbar {
     box.prepend(head);
     addEventListener("pointerdown", (event) => {
       if (!box.contains(event.target as Node)) list.hidden = true;
-    });
+    }, { signal: this.ended });
     return list;
   }
 

@@ -36,8 +36,12 @@ export class Viewer {
   private readonly tick: (traced: Set<string>) => void;
   /** What is done before each picture, given how many milliseconds have passed. */
   beforePicture: ((passed: number) => void) | undefined;
+  /** What is done behind each picture. */
+  afterPicture: (() => void) | undefined;
   private last = 0;
   private due = false;
+  private readonly over = new AbortController();
+  readonly ended = this.over.signal; // when the page is taken away
 
   constructor(
     readonly page: Page,
@@ -74,7 +78,7 @@ export class Viewer {
 
     const main = element("main", "", app);
     this.left = element("div", "left", main);
-    this.toolbar = new Toolbar(this.left);
+    this.toolbar = new Toolbar(this.left, this.ended);
     const stages = element("div", "stages", this.left);
     stages.dataset.count = String(results.length);
     this.tip = new Tooltip(app, () => this.request());
@@ -112,8 +116,8 @@ export class Viewer {
       }).observe(stage.host);
       if (stage.resize()) this.fit();
     }
-    followSystem(() => this.themeChanged());
-    listenForKeys(help, (key, shift) => this.actOf(key, shift, help));
+    followSystem(() => this.themeChanged(), this.ended);
+    listenForKeys(help, (key, shift) => this.actOf(key, shift, help), this.ended);
     this.refresh();
   }
 
@@ -180,6 +184,16 @@ export class Viewer {
       element("p", "", foot).textContent = `${data.label}: left out to keep the page small: ${data.left_out.join(", ")}`;
     }
     element("p", "", foot).textContent = `linkwork ${this.page.version}`;
+  }
+
+  /** Let go of all that outlives the elements of the page. */
+  end(): void {
+    this.over.abort();
+    this.clock.playing = false;
+    for (const { renderer } of this.stages) {
+      renderer.dispose();
+      renderer.forceContextLoss();
+    }
   }
 
   /** All stages on one scale. */
@@ -303,11 +317,13 @@ export class Viewer {
     this.due = true;
     requestAnimationFrame((now) => {
       this.due = false;
+      if (this.ended.aborted) return;
       const passed = now - this.last;
       this.clock.pass(passed);
       this.last = now;
       this.beforePicture?.(passed);
       this.update();
+      this.afterPicture?.();
       if (this.clock.playing) this.request();
     });
   }

@@ -14,13 +14,13 @@ from typing import Any, cast
 
 import typer
 
-from linkwork.cli import analyses, designs, formats, formulas, pictures, small_motions, studies
+from linkwork.cli import analyses, designs, formats, formulas, pictures, small_motions, studies, studio
 from linkwork.cli.app import app
 from linkwork.cli.motions import locks, overrides
 from linkwork.errors import InternalError, Interrupted, LinkworkError, UsageError, speak_command_line
 
 __all__ = ["analyses", "answer", "app", "designs", "formats", "formulas"]
-__all__ += ["overrides", "pictures", "small_motions", "studies"]
+__all__ += ["overrides", "pictures", "small_motions", "studies", "studio"]
 
 # All errors of parsing have this base; typer exports only this one of them.
 ParsingError = cast(type[Exception], typer.BadParameter.__base__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from gzip import compress
 from html import escape
@@ -22,12 +22,14 @@ from linkwork import __version__
 from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.readings import InUnits
+from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory, plain
 from linkwork.units import choose_units
 from linkwork.view.anchors import anchors
-from linkwork.view.drawing import STYLES, picture_of
+from linkwork.view.drawing import STYLES, Drawing, drawing, picture_of
 from linkwork.view.picture import color
 from linkwork.view.plot import COLORS
+from linkwork.view.poses import poses
 
 if TYPE_CHECKING:
     from linkwork.web.program import Program
@@ -37,6 +39,7 @@ Array = NDArray[np.float64]
 BUNDLE = Path(__file__).with_name("viewer.html")
 PLACE = '"LINKWORK-DATA"'
 POLICY = '<meta http-equiv="Content-Security-Policy"'
+LESS = "\\u003c"  # in the place of "<", which could end the element that holds the data
 SCRIPTS, COMPUTES = "script-src", "'wasm-unsafe-eval'"  # of the policy of a page: WebAssembly, and no text as a script
 MOST_RESULTS = 4  # beside each other
 
@@ -112,24 +115,45 @@ def data_of(
     plays: bool = False,
 ) -> str:
     """Write the data of a page as JSON in which no "<" is left."""
+    data = plain({**contents(motions, labels, live, most), "plays": plays})
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", LESS)
+
+
+def contents(
+    motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Program | None = None, most: Most | None = None
+) -> dict[str, Any]:
+    """Return what a page holds of these motions, as data."""
     if not 1 <= len(motions) <= MOST_RESULTS:
         raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
     if len({motion.scene.get("space") for motion in motions}) > 1:
         raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
     names = list(labels) or [motion.name for motion in motions]
     most = most or (MOST if live is None else MOST_BESIDE_PROGRAM)
-    data: dict[str, Any] = {
-        "version": __version__,
-        "units": _units(motions[0]),
-        "colors": COLORS,
-        "plays": plays,
-        "styles": {role: style._asdict() for role, style in STYLES.items()},
-        "results": [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)],
-    }
+    results = [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)]
+    data = {**_styles(_units(motions[0])), "results": results}
     if live is not None:
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
-    return json.dumps(plain(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return data
+
+
+def still(own: Scene, at: Mapping[str, Array], name: str, facts: Sequence[str]) -> dict[str, Any]:
+    """Return what a page holds of a mechanism that stands, its bodies where `at` says, with the one time t."""
+    look = _look(own, found := poses(own, at), drawing(own, found))
+    nothing = {"quantities": [], "values": "", "left_out": [], "events": [], "n_events": 0}
+    rows = {"rows": 1, "t": _base64(at["t"], "<f8"), "poses": _base64(found, "<f4")}
+    units = {"names": "", "of": {}, "shown": False}
+    return {**_styles(units), "results": [{"name": name, "label": name, "facts": [*facts], **look, **rows, **nothing}]}
+
+
+def _styles(units: Mapping[str, Any]) -> dict[str, Any]:
+    styles = {role: style._asdict() for role, style in STYLES.items()}
+    return {"version": __version__, "units": units, "colors": COLORS, "styles": styles}
+
+
+def _look(own: Scene, found: Array, drawn: Drawing) -> dict[str, Any]:
+    colors = [color(k, own) for k in range(1, len(COLORS) + 1)]
+    return {"scene": own.as_dict(), "drawing": _rounded(asdict(drawn), drawn.unit), "colors": colors}
 
 
 def framed(motion: Trajectory, live: Program | None) -> tuple[str, str]:
@@ -159,19 +183,17 @@ def write(
 
 
 def _result(motion: Trajectory, label: str, most: Most) -> dict[str, Any]:
-    scene, poses, drawing = picture_of(motion)
+    own, found, drawn = picture_of(motion)
     rows = np.unique(np.linspace(0, len(motion.t) - 1, min(len(motion.t), most.rows)).round().astype(int))
     columns, left_out = _columns(motion, len(rows), most.numbers)
     return {
         "name": motion.name,
         "label": label,
         "facts": facts(motion),
-        "scene": scene.as_dict(),
-        "drawing": _rounded(asdict(drawing), drawing.unit),
-        "colors": [color(k, scene) for k in range(1, len(COLORS) + 1)],
+        **_look(own, found, drawn),
         "rows": len(rows),
         "t": _base64(motion.t[rows], "<f8"),
-        "poses": _base64(poses[rows], "<f4"),
+        "poses": _base64(found[rows], "<f4"),
         "quantities": [{"name": name, "unit": motion.quantity(name).unit, "kind": kind} for name, kind in columns],
         "values": _base64(np.array([motion[name][rows] for name, _ in columns]), "<f8"),
         "left_out": left_out,

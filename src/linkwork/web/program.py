@@ -82,18 +82,24 @@ class Program:
 def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
     """Make a program of the motion of a model, or of its drivers; UsageError if it needs Python on its way.
 
-    With `hands` bodies can be held while it runs; a model that is left in the coordinates of its bodies then goes in
-    those that take the fewest operations, as all of it is computed again for each picture.
+    With `hands` bodies can be held while it runs, and put together in the other ways that are soon found.
     """
-    mechanism = prepare(model)
-    if hands:
-        held = with_hands(mechanism.unplaced or mechanism.model)
-        mechanism = prepare(held, "auto" if held.simulation.coordinates == "body" else None)
+    mechanism = hold(prepare(model)) if hands else prepare(model)
     with np.errstate(all="ignore"):  # what is not finite is looked for where it matters
         course = _begin(mechanism, driven)
         if why := _refusal(course):
             raise UsageError(f"'{mechanism.model.name}' cannot run without Python: {why}", "no-wasm")
         return _Writing(course, driven, _modes(mechanism.model) if hands else None).program()
+
+
+def hold(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with hands that can hold its bodies.
+
+    Left in the coordinates of its bodies, it goes in those that take the fewest operations, as all of it is computed
+    again for each picture.
+    """
+    held = with_hands(mechanism.unplaced or mechanism.model)
+    return prepare(held, "auto" if held.simulation.coordinates == "body" else None)
 
 
 def _modes(model: Model) -> Modes | None:
