@@ -80,9 +80,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Units instead of the groups of pytest-xdist, which it no longer finds since pytest 9.2 names tests otherwise."""
-    from xdist.scheduler import LoadScopeScheduling
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class Units(LoadScopeScheduling):
+    class Units(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return unit(nodeid)
 
@@ -112,7 +112,7 @@ def nothing_of_its_own_stays() -> Iterator[None]:
     from linkwork.formulations import FORMULATIONS
     from linkwork.integrators.methods.tableaus import EXPLICIT
 
-    tables: list[dict[str, Any]] = [*JOINTS.values(), *FORCES.values(), MOTIONS, FORMULATIONS, EXPLICIT]  # type: ignore
+    tables: list[dict[str, Any]] = [*JOINTS.values(), *FORCES.values(), MOTIONS, FORMULATIONS, EXPLICIT]
     before = [dict(table) for table in tables]
     yield
     for table, known in zip(tables, before, strict=True):

@@ -29,7 +29,8 @@ from linkwork import Integrator
 from linkwork.document import dump, parse
 from linkwork.driven.kinematics import kinematics
 from linkwork.errors import LinkworkError
-from linkwork.modelfile import MECHANISMS, loads
+from linkwork.mechanisms import MECHANISMS
+from linkwork.modelfile import loads
 from linkwork.simulation.simulate import simulate
 from linkwork.start.check import check
 

@@ -90,7 +90,7 @@ class Grammar:
         return bool(self.random.random() < p)
 
     def one_of(self, choices: Sequence[Any]) -> Any:
-        return choices[self.random.integers(len(choices))]
+        return choices[int(self.random.integers(len(choices)))]
 
     def number(self, low: float = -1.0, high: float = 1.0) -> float:
         return float(f"{self.random.uniform(low, high):.4g}")

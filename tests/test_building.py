@@ -3,9 +3,10 @@
 import ast
 import linecache
 import sys
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -99,7 +100,9 @@ def slider_crank() -> lw.SpatialModel:
         points=dict(B=(0, 0, "-150 mm"), C=(0, 0, "150 mm")),
     )
     points = dict(C=(0, 0, 0), S=(0, 0, 0))
-    slider = m.body("slider", mass="2 kg", inertia=np.full(3, 1e-3), position=("200 mm", 0, 0), points=points)
+    slider = m.body(
+        "slider", mass="2 kg", inertia=cast(Any, np.full(3, 1e-3)), position=("200 mm", 0, 0), points=points
+    )
     A = m.revolute("A", m.ground, crank, axis=(1, 0, 0))
     m.spherical("B", crank, rod)
     m.universal("C", slider, rod, axis=(1, 0, 0), axis_j=(0, 1, 0))
@@ -264,12 +267,12 @@ def test_every_type_of_model_files_is_a_method_with_its_words() -> None:
 
         for name, cls in {**JOINTS[space], **FORCES[space]}.items():  # type: ignore[index]
             method = getattr(kind, name.replace("-", "_"))
-            assert method.__doc__.split("\n")[0] == cls.__doc__.split("\n")[0].strip()
+            assert str(method.__doc__).split("\n")[0] == str(cls.__doc__).split("\n")[0].strip()
 
 
 def test_the_stub_for_editors_is_current() -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
-    import stubs
+    stubs = import_module("stubs")
 
     written = Path(lw.__file__).with_name("models.pyi").read_text(encoding="utf-8")
     assert ast.dump(ast.parse(written)) == ast.dump(ast.parse(stubs.stub())), "run docs/stubs.py"

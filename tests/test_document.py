@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -373,7 +374,7 @@ def test_dump_reads_back_to_the_same_data(data: dict[str, Data]) -> None:
 
 def test_dump_is_written_as_a_person_would() -> None:
     """Elements stand one to a line, short lists and mappings are kept together, formulas need no quotes."""
-    rod = {"mass": 1.0, "angle": "30 deg", "position": ["l1/2", "-l1/2"], "points": {"A": [0, 1e-9]}}
+    rod: dict[str, Any] = {"mass": 1.0, "angle": "30 deg", "position": ["l1/2", "-l1/2"], "points": {"A": [0, 1e-9]}}
     assert dump({"linkwork": 1, "name": "crank", "bodies": {"rod": rod}, "about": "a: b"}) == (
         "linkwork: 1\nname: crank\nbodies:\n"
         "  rod: {mass: 1.0, angle: 30 deg, position: [l1/2, -l1/2], points: {A: [0, 1e-09]}}\n"

@@ -119,7 +119,7 @@ def test_an_own_joint_is_read_from_a_file_with_units_and_lines(tmp_path: Path) -
     path = tmp_path / "valve.yaml"
     valve().save(path)
     assert "type: cam" in path.read_text()
-    assert lw.load(path).joints[-1].radius is not None
+    assert lw.load(path).joints[-1].radius is not None  # type: ignore[attr-defined]
     assert "cam" in str(lw.PlanarModel.load(path))
     path.write_text(path.read_text().replace("eccentricity: e", "eccentricity: 3 kg"))
     line = next(k for k, text in enumerate(path.read_text().splitlines(), 1) if "3 kg" in text)
@@ -181,7 +181,7 @@ def test_an_own_force_moves_as_newton_says_and_its_energy_is_accounted_for(state
             return i.force_at(self.s_i, f), j.force_at(self.s_j, -f)
 
     if states_potential:
-        Magnet.potential = lambda self, i, j: -self.strength / self.d(i, j).dot(self.d(i, j)) ** 0.5  # type: ignore
+        Magnet.potential = lambda self, i, j: -self.strength / self.d(i, j).dot(self.d(i, j)) ** 0.5
     motion = orbit("magnet", strength=3).simulate(t_end=3, step=0.1)
 
     def newton(t: float, y: Any) -> Any:
@@ -540,7 +540,7 @@ def test_the_solution_inside_a_step_of_order_five_is_of_order_four() -> None:
 )
 def test_tableaus_that_are_none_are_refused(change: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        tableau("x", **{**RALSTON, **change})  # type: ignore[arg-type]
+        tableau("x", **{**RALSTON, **change})
 
 
 def test_a_method_of_the_same_name_takes_the_place_of_the_one_before() -> None:

@@ -66,7 +66,7 @@ def test_times_of_crossings_are_those_of_the_motion(motion: lw.Trajectory) -> No
 
 def test_peaks_and_means(motion: lw.Trajectory) -> None:
     fastest = motion.min("cart.vx")
-    assert (fastest.value, fastest.t, fastest.unit) == (pytest.approx(-0.2, abs=1e-3), 0.8, "m/s")
+    assert (fastest.value, fastest.t, fastest.unit) == (pytest.approx(-0.2, abs=1e-3), 0.8, "m/s")  # type: ignore[comparison-overlap]
     assert str(motion.max("cart.x")) == "0.1 m at t = 0 s"
     assert float(motion.final("cart.x")) == pytest.approx(0.1 * np.cos(6), abs=1e-8)
     assert motion.integral("cart.vx") == pytest.approx(0.1 * (np.cos(6) - 1), abs=1e-3)

@@ -11,7 +11,7 @@ import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import h5py
 import numpy as np
@@ -69,6 +69,7 @@ def turning(n: int = 41, **changes: Any) -> Trajectory:
             [np.full(n, 0.5 * (3.0 + 0.5) * OMEGA**2), potential, 0.0 * t, potential - potential[:1]],
         ),
     }
+    stated: Any = tables
     motion = Trajectory(
         name="turning",
         t=t,
@@ -77,7 +78,7 @@ def turning(n: int = 41, **changes: Any) -> Trajectory:
                 Columns(tuple(own), tuple(names), tuple(units)),
                 values if isinstance(values, np.ndarray) else np.column_stack(values),
             )
-            for kind, (own, names, units, values) in tables.items()
+            for kind, (own, names, units, values) in stated.items()
         },
         error_position=1e-15 * (1.0 + np.sin(9.0 * t) ** 2),
         error_velocity=1e-14 * (1.0 + np.cos(9.0 * t) ** 2),
@@ -621,7 +622,7 @@ def test_thinning_keeps_every_peak() -> None:
 
 def test_a_notebook_shows_a_plot_without_having_set_up_matplotlib() -> None:
     """What IPython asks a value for is a picture; a plain Figure shows its size in words."""
-    assert turning().plot("O.x")._repr_png_().startswith(b"\x89PNG")
+    assert cast(Any, turning().plot("O.x"))._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])

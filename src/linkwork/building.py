@@ -119,6 +119,13 @@ def traced(law: Callable[..., Any]) -> Expr:
         raise ModelError(message, "not-a-formula", suggestion=hint, **where()) from error
 
 
+def setting(name: str, about: str) -> Any:
+    """Make a property of models that keeps a section of the file."""
+    return property(
+        lambda model: model.document.data.get(name, {}), lambda model, value: model._set((name,), value), doc=about
+    )
+
+
 @checked_methods
 class Builder(Analyses):
     """What models of planar and of spatial bodies have in common; see PlanarModel and SpatialModel."""
@@ -204,32 +211,11 @@ class Builder(Analyses):
     def gravity(self, value: Any) -> None:
         self._set(("gravity",), value)
 
-    @property
-    def simulation(self) -> Any:
-        """Settings of runs that a file keeps: m.simulation = dict(t_end="2 s", step="1 ms")."""
-        return self.document.data.get("simulation", {})
-
-    @simulation.setter
-    def simulation(self, value: Any) -> None:
-        self._set(("simulation",), value)
-
-    @property
-    def view(self) -> Any:
-        """What is shown: m.view = dict(units=["deg", "mm"])."""
-        return self.document.data.get("view", {})
-
-    @view.setter
-    def view(self, value: Any) -> None:
-        self._set(("view",), value)
-
-    @property
-    def live(self) -> Any:
-        """The ranges in which a live page changes values: m.live = {"l1": "0.5 m .. 1.5 m"}."""
-        return self.document.data.get("live", {})
-
-    @live.setter
-    def live(self, value: Any) -> None:
-        self._set(("live",), value)
+    simulation = setting(
+        "simulation", 'Settings of runs that a file keeps: m.simulation = dict(t_end="2 s", step="1 ms").'
+    )
+    view = setting("view", 'What is shown: m.view = dict(units=["deg", "mm"]).')
+    live = setting("live", 'The ranges in which a live page changes values: m.live = {"l": "0.5 m .. 1.5 m"}.')
 
     @property
     def parameters(self) -> dict[str, Any]:

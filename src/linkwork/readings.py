@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -371,7 +371,7 @@ class InUnits(Readings):
             found[name] = Quantity(values if factor == 1.0 else factor * values, text)
         return found
 
-    def between(self, start: float | str, end: float | str) -> Readings:
+    def between(self, start: float | str, end: float | str) -> InUnits:
         """Cut out an interval as `Trajectory.between` does, in these units."""
         times = (f"{self._time(t)!r} {self.unit('t')}" for t in (start, end))
         return in_units(self.motion.between(*times), tuple(self.wanted))
@@ -394,15 +394,15 @@ class InUnits(Readings):
         with whole(path) as part:
             write_table(self.quantities, part, self.name)
 
-    def to(self, *names: str) -> Readings:
+    def to(self, *names: str) -> InUnits:
         return in_units(self.motion, names)
 
     def __repr__(self) -> str:
         return f"{self.motion!r} in {', '.join(self.wanted)}"
 
 
-def in_units(motion: Readings, names: tuple[str, ...]) -> Readings:
-    """Return the motion itself for "SI", else the same in other units."""
+def in_units(motion: Readings, names: tuple[str, ...]) -> InUnits:
+    """Return the motion itself for "SI", which has all that InUnits has, else the same in other units."""
     if names == ("SI",):
-        return motion
+        return cast(InUnits, motion)
     return InUnits(motion, units.choose_units(names))

@@ -39,7 +39,7 @@ from linkwork.elements.kinds import Columns
 from linkwork.errors import UsageError, checked_call, checked_methods
 from linkwork.model import Model
 from linkwork.notes import FINISHED, Note, Reason
-from linkwork.readings import Quantity, Readings, in_units
+from linkwork.readings import InUnits, Quantity, Readings, in_units
 from linkwork.records import kept
 from linkwork.units import choose_units
 
@@ -308,7 +308,7 @@ class Trajectory(Readings):
         found = f"{name}_d" if kind == "joint" else f"rate:{element}" if kind in ("length", "angle") else ""
         return (found,) if found in self.quantities else ()
 
-    def to(self, *units: str) -> Readings:
+    def to(self, *units: str) -> InUnits:
         """Return the same motion in other units: motion.to("deg", "mm", "kN"); arrays like `q` and files stay in SI."""
         return in_units(self, units)
 

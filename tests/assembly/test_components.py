@@ -35,7 +35,8 @@ def gap(q: dict[str, float]) -> float:
     places = {}
     for body, point, s in (("crank", "A", 1.0), ("coupler", "A", 0.0), ("coupler", "B", 2.0), ("rocker", "B", 1.0)):
         places[body, point] = complex(q[f"{body}.x"], q[f"{body}.y"]) + s * np.exp(1j * q[f"{body}.phi"])
-    return max(abs(places["crank", "A"] - places["coupler", "A"]), abs(places["coupler", "B"] - places["rocker", "B"]))
+    gaps = (places["crank", "A"] - places["coupler", "A"], places["coupler", "B"] - places["rocker", "B"])
+    return float(max(map(abs, gaps)))
 
 
 def test_a_four_bar_of_no_special_lengths_is_one_curve() -> None:

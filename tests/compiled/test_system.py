@@ -43,6 +43,7 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.integrators.integrate import End, Problem, Settings, State
 from linkwork.integrators.methods.tableaus import DOP853
 from linkwork.model import Model
+from linkwork.sequences.articulated import Articulated
 from linkwork.start.closing import find_start
 
 GROUND = Ground()
@@ -176,7 +177,9 @@ def test_three_rods_that_meet_in_a_point_cost_no_digits() -> None:
 def test_the_matrix_is_quasi_definite(rng: Random) -> None:
     """Pivots of velocities are positive and those of constraints negative, also where constraints repeat others."""
     system = doubled(0, ALL)
-    n, m, order = system.n_v, system.m, factor_of(system.equations).order
+    n, m, factor = system.n_v, system.m, factor_of(system.equations)
+    assert not isinstance(factor, Articulated)
+    order = factor.order
     x = np.array([0.0, *rng.normal(size=system.n_q + n)])
     reciprocals = system.functions["close"](x, system.p())[1 + system.n_q + n + m :][: n + m]
     assert [r > 0.0 for r in reciprocals] == [k < n for k in order]

@@ -49,7 +49,7 @@ def written_out(model: str, v_0: float) -> tuple[float, float]:
             "lankarani-nikravesh": 3 / 4 * (1 - e**2),
             "flores-machado": 8 / 5 * (1 - e) / e,
         }[model]
-        return k * max(depth, 0.0) ** 1.5 * (1 + loss * rate / v_0)
+        return float(k * max(depth, 0.0) ** 1.5 * (1 + loss * rate / v_0))
 
     def leaves(t: float, y: Array) -> float:
         return float(y[0]) if t > 1e-9 else 1.0
@@ -439,7 +439,7 @@ forces:
 def test_a_stiffness_has_the_unit_of_its_law(law: str, stiffness: float) -> None:
     """Newton per metre to the exponent."""
     force = loads(DROP.format(law=law)).forces[0]
-    assert force.stiffness == pytest.approx(stiffness, rel=1e-15)  # type: ignore[union-attr]
+    assert force.stiffness == pytest.approx(stiffness, rel=1e-15)  # type: ignore[attr-defined]
 
 
 def test_a_contact_keeps_its_events_in_a_file(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_model_written_as_a_folder_moves_as_before(
             found = motion[f"{body.name}.{part}"]
             np.testing.assert_allclose(found, expected[f"{body.name}.{part}"], rtol=0, atol=1e-9)
     for own, other in zip(model.bodies, back.bodies, strict=True):
-        assert {*map(tuple, own.points.values())} <= {*map(tuple, other.points.values())}  # type: ignore[arg-type]
+        assert {*map(tuple, own.points.values())} <= {*map(tuple, other.points.values())}
 
 
 def test_what_a_folder_cannot_hold_is_listed_and_stops_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,7 +250,7 @@ USER = """
 """
 
 
-def law(t: float, x: float, y: float, phi: float, vx: float, vy: float, omega: float) -> np.ndarray:  # type: ignore[type-arg]
+def law(t: float, x: float, y: float, phi: float, vx: float, vy: float, omega: float) -> np.ndarray:
     """The same by NumPy; point 3 is (0, 0.5) of body 2, point 1 (0, 0.2) of the ground."""
     v = np.array([vx, vy])
     s = np.linalg.norm(v)

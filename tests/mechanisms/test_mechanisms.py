@@ -157,9 +157,10 @@ def chain_angles(m: Array, J: Array, L: Array, t: Array) -> Array:
             h[i] -= G * L[i] * np.cos(phi[i]) * (m[i] / 2 + beyond[i])
         return np.concatenate([omega, np.linalg.solve(M, h)])
 
-    return solve_ivp(
+    found: NDArray[np.float64] = solve_ivp(
         rates, (0.0, t[-1]), np.zeros(2 * N), method="DOP853", rtol=1e-12, atol=1e-12, t_eval=t
     ).y.T  # fmt: skip
+    return found
 
 
 @pytest.mark.parametrize("name", ["double_pendulum", "planar_chain"])

@@ -116,7 +116,7 @@ def sum_up(given: Given, at: Places) -> float:
 def sum_squares(memory: Pointer, w: Pointer) -> int:
     """Running sums of x_i^2, with the integer that stands behind x as their start; twice the last, and one."""
     given = open_given(memory)
-    total = 1
+    total: float = 1
     total = total + 2.0 * sum_up(given, places(w, given.n))
     return int(total)
 
@@ -331,7 +331,7 @@ def mixture(x: Pointer, n: int, y: Pointer) -> int:
     total, count = 0, 0
     for k in range(-n, n):
         pair = apply(halves, k, x[abs(k) % n])
-        total = total + 0.25 * pair.whole * pair.part  # an integer before it is a float
+        total = total + 0.25 * pair.whole * pair.part  # type: ignore[assignment] # an integer before it is a float
         y[0] += (k % 3) * 100.0 + k // 4
         if 0 < k <= 3 or (pair.part == 0.0 and k < 0):
             count += 1

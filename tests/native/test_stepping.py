@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -49,9 +49,8 @@ def run(kernel: Kernel, stepped: bool, *arguments: Any) -> Any:
 
 def moving(formulation: str, stabilization: str) -> tuple[Motion, np.ndarray]:
     """A slider-crank on its way, a little off its constraints."""
-    motion = Motion.begin(
-        prepare(load("slider_crank")), Choice(formulation, stabilization, 0.0, 0.0), "mass", False, (), None, None
-    )
+    choice = Choice(formulation, cast(Any, stabilization), 0.0, 0.0)
+    motion = Motion.begin(prepare(load("slider_crank")), choice, "mass", False, (), None, None)
     y = project_start(motion.system, motion.p, motion.start.place)
     y[: motion.system.n_q] += 1e-5 * np.sin(np.arange(motion.system.n_q) + 1.0)
     return motion, np.concatenate([[0.1], y])

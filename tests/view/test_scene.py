@@ -344,7 +344,7 @@ def test_films_show_all_of_the_motion(tmp_path: Path) -> None:
     assert len(frame_times(motion.t, 0.5)) == 50  # two seconds of 25 pictures
     write_film(motion, tmp_path / "film.gif", speed=5.0, width=2.0)
     with Image.open(tmp_path / "film.gif") as film:
-        assert film.n_frames == 5
+        assert getattr(film, "n_frames", 1) == 5
         first = np.asarray(film.convert("L"), dtype=float)
         film.seek(4)
         assert np.mean(np.abs(np.asarray(film.convert("L"), dtype=float) - first)) > 1.0

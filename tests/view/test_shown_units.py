@@ -36,7 +36,7 @@ def test_a_model_says_in_which_units_its_motions_are_shown(tmp_path: Path) -> No
         assert lw.Trajectory.load(tmp_path / f"motion{suffix}").info.units == ("deg", "mm")
     (axes,) = motion.plot("crank.phi").axes
     assert axes.get_ylabel() == "crank.phi [deg]"
-    assert axes.lines[0].get_ydata()[-1] == pytest.approx(180.0)
+    assert np.asarray(axes.lines[0].get_ydata())[-1] == pytest.approx(180.0)
     labels = [axes.get_ylabel() for axes in motion.plot().axes if axes.get_visible()]
     assert labels[:2] == ["crank.phi [deg]", "crank.omega [deg/s]"]
     assert "position [mm]" in labels

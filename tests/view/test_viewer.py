@@ -148,7 +148,7 @@ def test_the_crank_is_drawn_where_it_is(shown: Shown, motion: Trajectory) -> Non
 
     def pin(row: int) -> NDArray[np.int64]:
         at = origin + pixels * np.array([motion["crank.A.x"][row], -motion["crank.A.y"][row]])
-        return np.round(at).astype(int)
+        return np.array(np.round(at), dtype=int)
 
     pictures = {}
     rows = [0, 30]  # the crank has turned by 1.1 rad

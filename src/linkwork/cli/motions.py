@@ -339,7 +339,7 @@ def write(
             if into_folder:
                 numdyn3d.write(motion, path)
             elif units and path.suffix.lower() in TABLES:
-                motion.to(*units).save(path)  # type: ignore[attr-defined]
+                motion.to(*units).save(path)
             elif path.suffix.lower() in WRITTEN:
                 motion.save(path)
             elif path.suffix.lower() == ".html":

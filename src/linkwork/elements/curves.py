@@ -11,8 +11,6 @@ import numpy as np
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, constant, less, maximum, select, spline, symbol
 
-INTERPOLATIONS = ("linear", "spline")
-
 
 def cubic_pieces(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], ...]:
     """Return coefficients of the not-a-knot cubic spline, the constant first; none if a slope is not finite."""
