@@ -4,6 +4,8 @@ import io
 import os
 import re
 import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from html import escape
@@ -13,6 +15,7 @@ import verification
 from linkwork import Model, Trajectory, check, kinematics, load, simulate
 from linkwork.errors import UsageError
 from linkwork.modelfile import shipped
+from linkwork.studies.study_file import is_study_file
 from linkwork.view.page import built, write
 from linkwork.view.picture import still
 from linkwork.view.plot import save
@@ -67,6 +70,7 @@ def entry(name: str, target: Path) -> list[str]:
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+DESIGNS = EXAMPLES / "designs"
 # What the mechanisms are about, by the beginnings of their names; the first that fits.
 THEMES = {
     "Pendulums, tops and chains": "simple|double_pendulum|planar_chain|spatial_chain|heavy|gyro|free|numdyn3d",
@@ -133,6 +137,34 @@ def example(script: Path, target: Path) -> list[str]:
     ]
 
 
+def design(study: Path, target: Path) -> list[str]:
+    """A study of examples/designs, what it says, and a page that shows the design as stated beside the best."""
+    best, moving = target / "extra" / "moving" / f"design_{study.stem}.html", ""
+    said = [linkwork_command("optimize", study, *(("-o", best) if built() else ()))]
+    if built():
+        moving = f' <a href="../moving/{best.name}">See both move.</a>'
+    question, _, keys = study.read_text(encoding="utf-8").partition("\n")
+    return [
+        f"### {study.stem.replace('_', ' ')}",
+        "",
+        f"{question.removeprefix('# ')}{moving}",
+        "",
+        "```yaml",
+        keys.strip(),
+        "```",
+        "",
+        "```text",
+        *(line for line in said[0].splitlines() if not line.startswith("written")),
+        "```",
+        "",
+    ]
+
+
+def linkwork_command(*arguments: object) -> str:
+    command = [sys.executable, "-m", "linkwork", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip()
+
+
 def page(target: Path) -> str:
     for folder in ("moving", "gallery"):
         (target / "extra" / folder).mkdir(parents=True, exist_ok=True)
@@ -159,6 +191,16 @@ def page(target: Path) -> str:
             "[A four-bar from sketch to design](four_bar_notebook.md).",
             "",
             *(line for script in sorted(EXAMPLES.glob("*.py")) for line in example(script, target)),
+            "## Designs",
+            "",
+            "Studies of the folder `examples/designs`; see [the best design](../howto/optima.md).",
+            "",
+            *(
+                line
+                for study in sorted(DESIGNS.glob("*.yaml"))
+                if is_study_file(str(study))
+                for line in design(study, target)
+            ),
             *entries,
         ]
     )

@@ -177,3 +177,45 @@ def test_sensitivity_on_the_command_line(linkwork: Answer) -> None:
     own = told["of"]["max(abs(driving:motor))"]
     assert own["to"]["l1"]["adds"] == pytest.approx(1e-4 * abs(own["to"]["l1"]["derivative"]))
     assert linkwork.data("sensitivity", "slider_crank", "--of", "final(crank.fi)", code=2)["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "text"),
+    [
+        ("fit: {motion: ../swing.csv}", 5, "in another folder"),
+        ("fit: {motion: swung.csv}", 5, "there is no file 'swung.csv'"),
+        ("fit: {motoin: swing.csv}", 5, "did you mean 'motion'?"),
+        ("fit: swing.csv", 5, "has no names"),
+        ("fit: {motion: swing.csv, deviations: {rod.fi: 1 deg}}", 5, "no measured column 'rod.fi'"),
+        ("fit: {motion: swing.csv}\nintegrator: radau5", 6, "unknown key 'integrator'"),
+    ],
+)
+def test_what_is_wrong_in_a_study_that_fits(tmp_path: Path, linkwork: Answer, keys: str, line: int, text: str) -> None:
+    """Each refusal has the line of the study; files are read from its folder alone."""
+    study = write_study(tmp_path, keys)
+    refused = linkwork("fit", study, code=3)
+    assert f"swing.yaml:{line}: " in refused
+    assert text in refused
+
+
+def test_a_study_names_its_table(tmp_path: Path, linkwork: Answer) -> None:
+    """Its intervals are those of the same options on the command line, wider where they hold more often."""
+    study = write_study(tmp_path, "fit: {motion: swing.csv}")
+    told = linkwork.data("fit", study)
+    options = "fit", tmp_path / "model.yaml", tmp_path / "swing.csv", "--vary", "c=0:1", "--set", "c=0.05"
+    assert told["fit"] == linkwork.data(*options)["fit"]
+    low, high = told["fit"]["c"]["interval"]
+    assert low < 0.15 < high
+    study = write_study(tmp_path, "fit: {motion: swing.csv, confidence: 0.999}")
+    wide = linkwork.data("fit", study)["fit"]["c"]["interval"]
+    assert wide[0] < low < high < wide[1]
+
+
+def write_study(folder: Path, keys: str) -> Path:
+    data = measured(0.002, 3)
+    rows = [f"{t},{np.degrees(x)}" for t, x in zip(data["t"], data["rod.phi"], strict=True)]
+    (folder / "swing.csv").write_text("\n".join(["t [s],rod.phi [deg]", *rows]))
+    (folder / "model.yaml").write_text(SWING)
+    path = folder / "swing.yaml"
+    path.write_text(f"study: 1\nmodel: model.yaml\nset: {{c: 0.05}}\nvary: {{c: [0, 1]}}\n{keys}\n")
+    return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,8 +83,11 @@ def sensitivity(
 def fit_command(
     model: ModelArgument,
     measured: Annotated[
-        Path, Argument(metavar="TABLE", help="Times t and columns named as results are; .csv or text.")
-    ],
+        Path | None,
+        Argument(
+            metavar="TABLE", help="Times t and columns named as results are; .csv or text. A study names its own."
+        ),
+    ] = None,
     vary: Annotated[Texts, Option(metavar="NAME=LOW:HIGH", help="Range of a parameter, c=0:2; repeatable.")] = None,
     deviation: Annotated[
         Texts, Option(metavar="NAME=SIZE", help="Deviation of the errors of a column, crank.phi=0.1deg; repeatable.")
@@ -101,22 +105,38 @@ def fit_command(
     """Identify parameters from a measured motion, with confidence intervals.
 
     The search begins at the values of the model and follows exact derivatives; the intervals hold by 95% if the errors
-    of what is measured are random.
+    of what is measured are random. A study has the options as keys, `vary: {c: [0, 2]}`, and the table beside it,
+    `fit: {motion: swing.csv, deviations: {rod.phi: 0.1 deg}, confidence: 0.99}`.
     """
     from linkwork.document import save
     from linkwork.modelfile import SUFFIXES, build, find, with_parameters
     from linkwork.studies.fit import fit
+    from linkwork.studies.study_file import StudyFile, is_study_file, read_study
     from linkwork.view.report import progress
     from linkwork.view.studies import fit_lines, plot_fit
 
-    ranges, document, changes = overrides(vary, "vary", "c=0:2"), find(model), overrides(set_)
-    files = writable(output or (), (*SUFFIXES, ".png", ".svg", ".pdf"))
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "coordinates": coordinates}
-    with located(model), progress(str(document.data.get("name", model))) as move:
-        found = fit(
-            build(document, changes), measured, ranges, deviations=_sizes(deviation, "deviation", "crank.phi=0.1deg"),
-            driven=driven, progress=move, **{name: x for name, x in options.items() if x is not None},
-        )  # fmt: skip
+    given: dict[str, Any] = {"kinematics": driven, "rtol": rtol, "atol": atol, "coordinates": coordinates}
+    ranges: dict[str, Any] = {**overrides(vary, "vary", "c=0:2")}
+    changes, deviations = overrides(set_), _sizes(deviation, "deviation", "crank.phi=0.1deg")
+    told: StudyFile | None = None
+    confidence: dict[str, float] = {}
+    if is_study_file(model):
+        told = read_study(model, ["fit", *given])
+        data = told.fit
+        given, ranges, changes = told.fill(given), {**told.vary, **ranges}, {**told.set, **changes}
+        measured, deviations, model = measured or data.table, {**data.deviations, **deviations}, told.model
+        confidence = {} if data.confidence is None else {"confidence": data.confidence}
+    if measured is None:
+        raise UsageError("name the table of a measured motion, or a study that does", "no-effect")
+    with told.told() if told else nullcontext():
+        document = find(model)
+        files = writable(output or (), (*SUFFIXES, ".png", ".svg", ".pdf"))
+        options = {name: given[name] for name in ("rtol", "atol", "coordinates") if given[name] is not None}
+        with located(model), progress(str(document.data.get("name", model))) as move:
+            found = fit(
+                build(document, changes), measured, ranges, deviations=deviations, driven=given["kinematics"],
+                progress=move, **confidence, **options,
+            )  # fmt: skip
     for file in files:
         if file.suffix in SUFFIXES:
             save(with_parameters(document, {**changes, **found.values}).data, file)

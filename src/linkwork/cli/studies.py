@@ -112,7 +112,7 @@ def sweep(
     varied: dict[str, Any] = {**overrides(vary, "vary", "l1=0.6:1.4:9")}
     told: StudyFile | None = None
     if is_study_file(model):
-        told = read_study(model, ("take", "sample", "workers", "dask"))
+        told = read_study(model, [*given])
         given, varied, model = told.fill(given), {**told.vary, **varied}, told.model
         set_ = [*(f"{name}={x}" for name, x in told.set.items() if name not in overrides(set_)), *(set_ or ())]
     with told.told() if told else nullcontext():
@@ -226,7 +226,7 @@ def optimize(
     from linkwork.studies.study_file import StudyFile, is_study_file, read_study
     from linkwork.view.page import check_built, write
     from linkwork.view.report import progress
-    from linkwork.view.studies import optimum_lines
+    from linkwork.view.studies import design_facts, optimum_lines
 
     given: dict[str, Any] = {
         "minimize": minimize, "maximize": maximize, "subject": subject, "local": local, "multistart": multistart,
@@ -236,7 +236,7 @@ def optimize(
     ranges: dict[str, Any] = {**overrides(vary, "vary", "l1=0.5:2")}
     told: StudyFile | None = None
     if is_study_file(model):
-        told = read_study(model, ("minimize", "maximize", "subject", "local", "multistart"))
+        told = read_study(model, [*given])
         given, ranges, model = told.fill(given), {**told.vary, **ranges}, told.model
         set_ = [*(f"{name}={x}" for name, x in told.set.items() if name not in overrides(set_)), *(set_ or ())]
     with told.told() if told else nullcontext():
@@ -246,6 +246,8 @@ def optimize(
             check_built()
         limits = [*(given[name] for name in ("assemble", "t_end", "step", "coordinates")), None]
         options = options_of(given["kinematics"], *limits, rtol=given["rtol"], integrator=None)
+        if given["local"] and given["multistart"]:
+            raise UsageError("'local' begins at the stated design, 'multistart' at many; choose one", "no-effect")
         method = "local" if given["local"] else "multistart" if given["multistart"] else "global"
         with located(model), progress(str(document.data.get("name", model))) as move:
             found = optimize(
@@ -256,7 +258,8 @@ def optimize(
     for file in files:
         if file in pages:
             designs = [x for x in (found.before, found.best) if not x.reason]
-            write([found.motion(x) for x in designs], file, ["as stated", "best"][-len(designs) :])
+            labels, about = ["as stated", "best"][-len(designs) :], [design_facts(found, x) for x in designs]
+            write([found.motion(x) for x in designs], file, labels, about=about)
         else:
             save(with_parameters(document, {**changes, **found.values}).data, file)
     tell(found.as_dict(), optimum_lines(found), files, json)

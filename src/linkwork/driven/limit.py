@@ -7,13 +7,18 @@ parallelogram whose links are in line, or it turns back in time: no position exi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.equations.equations import TIME
 from linkwork.equations.place import Place
+from linkwork.equations.varied import vary
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
+from linkwork.expressions.graph import Expr
 from linkwork.linalg.newton import MAX_ITERATIONS, newton, solve_least_squares
 from linkwork.linalg.rank import svd
 from linkwork.tolerances import AGREEMENT, DIFFERENCE
@@ -82,3 +87,29 @@ def find_limit(near: Place) -> Limit | None:
             at = position(x)
             return Limit(t, at.q, at.rows.left_singular_vectors[:, len(w) - 1])
     return None
+
+
+def vary_limit(at: Place, parameters: Sequence[Expr], times: Array) -> tuple[float, Array]:
+    """Return by how much drivers go beyond a limit at these later times, as a part of how far they go, and how that
+    varies.
+
+    The path turns back where a combination mu of the rows has no slope by q, mu Psi_q = 0: its positions satisfy
+    mu Psi(t, q) = 0 up to here, and g(t) = mu Psi(t, q) at the q of the limit is what later times are beyond.
+    """
+    e, n = at.equations, len(times)
+    J = at.Psi_q * at.v_scale / at.row_scale[:, None]
+    mu = svd(J)[0][:, len(at.v) - 1] / at.row_scale
+    g = mu @ np.array(
+        [np.broadcast_to(x, (n,)) for x in evaluate(e.Psi, {**at.values, TIME: times}, numpy_arithmetic())]
+    )
+    later = np.where(times >= at.t, g * np.sign(mu @ replace(at, v=np.zeros_like(at.v)).Psi_dot), -np.inf)
+    k = int(np.argmax(later))
+    rates = vary(
+        e,
+        "Psi",
+        lambda: e.Psi,
+        {**at.values, TIME: times[k]},
+        dict(zip(parameters, np.eye(len(parameters)), strict=True)),
+    )
+    slopes = mu @ np.array([np.broadcast_to(x, (len(parameters),)) for x in rates])
+    return float(later[k] / np.ptp(g)), np.asarray(np.sign(g[k]) * slopes / np.ptp(g))

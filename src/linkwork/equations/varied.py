@@ -6,7 +6,7 @@ With d for the derivative by one p, F = (Q - M a - Psi_q^T lam, gamma - Psi_q a)
     K (dv', dlam) = F_q dq + F_v dv + F_h dh + F_p        (Psi_dot)_q dq + Psi_q dv + (Psi_dot)_p = 0
 
 where a and lam are held in F, and h are the values that events change. The constraints on the right are kept by
-corrections that are least in the metric of those of the motion. [haug1984]
+corrections that are least in the metric of those of the motion. [mukherjee2007]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ At a time tau at which the derivative of the motion jumps from f- to f+, and the
 
     S+ = J_y (S- + f- tau') + J_p + J_t tau' - f+ tau'        g_y S- + g_p + (g_t + g_y f-) tau' = 0
 
-since tau, a zero of g, varies too. [aizerman1958, hiskens2000]
+since tau, a zero of g, varies too. [khan2011]
 """
 
 from __future__ import annotations

@@ -580,6 +580,12 @@ def close_from_afar(given: Place, weights: Weights, kept: Sequence[int] = ()) ->
     return _close_other_sketches(given, nearest, weights, kept), True
 
 
+def find_least_gap(given: Place, weights: Weights) -> Place | None:
+    """Return where joints are least open near a sketch; None if they close there."""
+    nearest, best = _approach_twice(gather(given), weights, ())
+    return None if is_closed(nearest) else best
+
+
 def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
     """Return the closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
     given = compile_place(given)

@@ -201,3 +201,18 @@ def _close(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
 def _align(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
     dv, of_dv = _correct(at, weights, kept, "v")
     return replace(at, place=at.place.pushed(dv), v=at.v + of_dv)
+
+
+def vary_least_gap(at: Place, parameters: Sequence[Expr]) -> tuple[float, Array]:
+    """Return the least |Psi|, rows by their scales, and how it varies: Psi . Psi_p / |Psi|, as it is least by q."""
+    rates = vary(
+        at.equations,
+        "Psi",
+        lambda: at.equations.Psi,
+        at.values,
+        dict(zip(parameters, np.eye(len(parameters)), strict=True)),
+    )
+    open_by = at.Psi / at.row_scale
+    size = float(np.linalg.norm(open_by))
+    along = open_by / (size * at.row_scale)
+    return size, np.asarray(along @ np.array([np.broadcast_to(x, (len(parameters),)) for x in rates]))

@@ -131,6 +131,8 @@ def fit(
     columns = [name for name in data if name != "t"]
     options.setdefault("step", float(np.min(np.diff(t))))
     trial = Trial(mechanism, (), driven, {**options, "t_end": float(t[-1])})
+    for name in deviations or {}:
+        check_choice("measured column", name, columns)
     sizes = {name: _size(name, data[name], deviations or {}) for name in columns}
     known = {name: np.isfinite(data[name]) for name in columns}
     count = sum(int(known[name].sum()) for name in columns)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,15 +22,17 @@ from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, checked_call
 from linkwork.model import Model
 from linkwork.records import Printed
+from linkwork.studies.descent import Outcome, descend
 from linkwork.studies.points import Range, read_axis
-from linkwork.studies.slopes import slope_of
+from linkwork.studies.slopes import Slope, parts_of, slope_of
 from linkwork.studies.taking import Take, read_take
 from linkwork.studies.trial import Trial
-from linkwork.tolerances import AGREEMENT, EPSILON, TYPED, halved
+from linkwork.tolerances import AGREEMENT, EPSILON, TYPED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
+NOT_CLOSED = "cannot-close"  # why a design does not move, as assembly has it
 METHODS = ("global", "local", "multistart")
 COMPARISON = re.compile(r"(.+?)(<=|>=|<|>)(.+)", re.DOTALL)
 
@@ -158,17 +160,25 @@ def optimize(
     takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
     stated = {name: mechanism.model.parameters[name] for name in names}
     trial = Trial(mechanism, takes, driven, options)
-    unit = trial.check_takes(trial.first([stated, *_inside(names, ranges)]))[0]
+    designs = [stated, *_inside(names, ranges)]
+    unit = trial.check_takes(trial.first(designs))[0]
     search = Search(trial, names, ranges, take, -1.0 if maximize else 1.0, limits, progress)
-    before = search.design(np.array([stated[name] for name in names]))
+    search.check_exact(designs)
+    before = search.sample(stated, trial.move).design
     if method == "global":
         search.look_everywhere(seed)
-    best = search.descend_from_many(starts, seed) if method == "multistart" else search.descend_on()
+    if method == "multistart":
+        search.descend_from_many(starts, seed)
+    else:
+        search.descend_best()
+    best = search.best
+    assert best is not None
     if search.rank(best)[0] > 0.0:
         reasons = f" ({best.reason})" if best.reason else ""
         message = f"none of {search.tried} designs has a motion that satisfies all limits{reasons}"
         raise NumericalStop(f"{message}; widen ranges or limits", "no-design")
     counts = search.tried, search.failed
+    best = search.sample(best.values, trial.move).design  # by the motion alone, as others see it
     return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial, search.is_exact)
 
 
@@ -184,6 +194,14 @@ def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, flo
     """Yield designs at which to see what motions have, if there is none at the one that is stated."""
     found = [[r.low + part * (r.high - r.low) for r in ranges] for part in (0.5, 0.25, 0.75)]
     return [dict(zip(names, values, strict=True)) for values in found]
+
+
+class Sample(NamedTuple):
+    """A design with its motion, or by how much it misses to move to the end, linearized, as far as that is known."""
+
+    design: Design
+    motion: Trajectory | None
+    lack: Slope | None = None
 
 
 @dataclass
@@ -202,22 +220,60 @@ class Search:
     best: Design | None = None
     is_exact: bool = True  # until there are no derivatives
 
-    def design(self, values: Array) -> Design:
-        """Return the design with these values of its parameters."""
-        named = dict(zip(self.names, values.tolist(), strict=True))
+    @property
+    def low(self) -> Array:
+        return np.array([r.low for r in self.ranges])
+
+    @property
+    def span(self) -> Array:
+        return np.array([r.high - r.low for r in self.ranges])
+
+    def values(self, u: Array) -> dict[str, float]:
+        """Return those of the parameters, at a point of the unit cube."""
+        return dict(zip(self.names, (self.low + u * self.span).tolist(), strict=True))
+
+    def sample(self, named: Mapping[str, float], move: Callable[[Mapping[str, float]], Trajectory]) -> Sample:
+        """Try the design with these values of its parameters."""
         self.tried += 1
+        reason, lack, motion = "", None, None
+        found = Design(named, math.nan, (math.nan,) * len(self.limits))
         try:
-            motion = self.trial.move(named)
-            excess = tuple(limit.excess(slope_of(limit.take, motion, ()).value) for limit in self.limits)
-            found = Design(named, slope_of(self.take, motion, ()).value, excess)
+            if self.is_exact and self.trial.assembles and (lack := self.trial.gap(named)):
+                reason = NOT_CLOSED
+            else:
+                motion = move(named)
+                excess = tuple(limit.excess(slope_of(limit.take, motion, ()).value) for limit in self.limits)
+                found = Design(named, slope_of(self.take, motion, ()).value, excess)
         except UsageError:
             raise
         except LinkworkError as error:
+            reason, motion = error.code, None
+            if isinstance(error, NumericalStop) and error.code == "lock-up" and self.is_exact:
+                lack = self.trial.lock(named, error)
+        if motion is not None and not all(map(math.isfinite, (found.objective, *found.excess))):
+            reason, motion = "no-number", None
+        if motion is None:
             self.failed += 1
-            found = Design(named, math.nan, (math.nan,) * len(self.limits), error.code)
+            found = replace(found, reason=reason, objective=math.nan)
         if self.best is None or self.rank(found) < self.rank(self.best):
             self.best = found
-        return found
+        if lack is None or not np.all(np.isfinite(lack[1])):
+            return Sample(found, motion)
+        return Sample(found, motion, Slope(lack[0] + TYPED, lack[1] * self.span))  # a little more, to be inside
+
+    def check_exact(self, designs: Sequence[Mapping[str, float]]) -> None:
+        """Find out whether motions have derivatives, by the first of these that moves."""
+        for values in designs:
+            try:
+                motion = self.trial.vary(values)
+                for take in (self.take, *(limit.take for limit in self.limits)):
+                    slope_of(take, motion, self.names)
+                return
+            except UsageError:
+                self.is_exact = False
+                return
+            except LinkworkError:
+                continue
 
     def rank(self, design: Design) -> tuple[float, float]:
         """Order designs: allowed ones by what is to be least, before them none; others by their excess."""
@@ -228,7 +284,11 @@ class Search:
 
     def at(self, u: Array) -> Design:
         """Return the design at a point of the unit cube."""
-        return self.design(np.array([r.low + x * (r.high - r.low) for r, x in zip(self.ranges, u, strict=True)]))
+        return self.sample(self.values(u), self.trial.move).design
+
+    def place(self, values: Mapping[str, float]) -> Array:
+        """Return where a design is in the unit cube."""
+        return (np.array([values[name] for name in self.names]) - self.low) / self.span
 
     def look_everywhere(self, seed: int) -> None:
         from scipy.optimize import differential_evolution
@@ -254,88 +314,43 @@ class Search:
             seed=seed,
         )
 
-    def slopes(self, design: Design) -> tuple[Array, Array] | None:
-        """Return the derivatives of what is to be least, and of the excesses, a row each; None where there are none."""
-        try:
-            motion = self.trial.vary(design.values)
-            own = [slope_of(take, motion, self.names).slopes for take in (self.take, *(x.take for x in self.limits))]
-        except UsageError:
-            self.is_exact = False
-            return None
-        except LinkworkError:
-            return np.zeros(len(self.names)), np.zeros((len(self.limits), len(self.names)))
-        excesses = [limit.sign * slope for limit, slope in zip(self.limits, own[1:], strict=True)]
-        return own[0], np.array(excesses).reshape(len(self.limits), len(self.names))
+    def descend_best(self) -> None:
+        """Go down from the best design."""
+        assert self.best is not None
+        self.descend(self.place(self.best.values))
 
-    def descend_from_many(self, starts: int, seed: int) -> Design:
-        """Return the best of many local searches."""
+    def descend_from_many(self, starts: int, seed: int) -> None:
+        """Go down from designs all over the ranges."""
         from scipy.stats import qmc
 
         assert self.best is not None
         points = qmc.Sobol(len(self.names), seed=seed).random(starts)
         for k, u in enumerate(points):
-            first = self.at(u)
-            if math.isfinite(first.objective):
-                self.descend(first)
+            self.descend(u)
             if self.progress is not None:
                 self.progress((k + 1) / len(points), f"{self.tried} designs, best {self.best.objective:.6g}")
-        return self.best
 
-    def descend_on(self) -> Design:
-        """Go down from the best design, and from where that leads, as long as it gains."""
-        assert self.best is not None
-        before: Design | None = None
-        # Where a limit bends or peaks change places, a search ends early, and begins anew there.
-        while math.isfinite(self.best.objective) and (
-            before is None or abs(self.best.objective - before.objective) > AGREEMENT * abs(before.objective)
-        ):
-            before = self.best
-            self.descend(before)
-        return self.best
+    def descend(self, u: Array) -> None:
+        """Go down from a design, in units of the ranges, of what is sought there and of what limits it."""
+        known, names, size = dict[bytes, Outcome](), self.names if self.is_exact else (), 0.0
 
-    def descend(self, first: Design) -> None:
-        """Go down from a design."""
-        from scipy.optimize import minimize
+        def sums(motion: Trajectory) -> Iterator[tuple[Slope, ...]]:
+            for take, sign, by in ((self.take, self.sign, size), *((x.take, x.sign, x.size) for x in self.limits)):
+                groups = parts_of(take, sign, motion, names)
+                yield tuple(Slope(x.value / by, x.slopes * self.span[: len(names)] / by) for x in groups)
 
-        span = np.array([r.high - r.low for r in self.ranges])
-        low = np.array([r.low for r in self.ranges])
-        start = np.clip((np.array([first.values[name] for name in self.names]) - low) / span, 0.0, 1.0)
-        size = abs(first.objective) or 1.0
-        sizes = np.array([limit.size for limit in self.limits])
-        known: dict[bytes, Design] = {}
-        derived: dict[bytes, tuple[Array, Array]] = {}
-
-        def found(u: Array) -> Design:
+        def at(u: Array) -> Outcome:
+            nonlocal size
             u = np.clip(u, 0.0, 1.0)
             if u.tobytes() not in known:
-                known[u.tobytes()] = self.at(u)
+                design, motion, lack = self.sample(
+                    self.values(u), self.trial.vary if self.is_exact else self.trial.move
+                )
+                size = size or (0.0 if motion is None else abs(design.objective) or 1.0)
+                bounds = np.array([0.0, *(x.sign * x.bound / x.size for x in self.limits)])
+                known[u.tobytes()] = Outcome(
+                    () if motion is None else (*sums(motion),), bounds, lack, design.reason != NOT_CLOSED
+                )
             return known[u.tobytes()]
 
-        def value(u: Array) -> float:
-            objective = found(u).objective
-            return self.sign * objective / size if math.isfinite(objective) else 1.0 / TYPED
-
-        def room(u: Array) -> Array:
-            return np.asarray(-np.nan_to_num(np.array(found(u).excess) / sizes, nan=1.0))
-
-        def slopes(u: Array) -> tuple[Array, Array]:
-            u = np.clip(u, 0.0, 1.0)
-            if u.tobytes() not in derived:
-                derived[u.tobytes()] = self.slopes(found(u)) or (np.zeros(len(u)), np.zeros((len(sizes), len(u))))
-            return derived[u.tobytes()]
-
-        self.is_exact = self.is_exact and self.slopes(first) is not None
-        limits: dict[str, Any] = {"type": "ineq", "fun": room}
-        exact: dict[str, Any] = {}
-        if self.is_exact:
-            exact = {"jac": lambda u: self.sign * span * slopes(u)[0] / size}
-            limits["jac"] = lambda u: -span * slopes(u)[1] / sizes[:, None]
-        minimize(
-            value,
-            start,
-            method="SLSQP",
-            bounds=[(0.0, 1.0)] * len(start),
-            constraints=[limits] if self.limits else (),
-            options={"ftol": AGREEMENT} if exact else {"eps": halved(AGREEMENT), "ftol": AGREEMENT},
-            **exact,
-        )
+        descend(at, np.clip(u, 0.0, 1.0), self.is_exact)

@@ -21,15 +21,19 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.expressions.parser import ExpressionError, parse
+from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.simulation.varied import choose_parameters, name_of
 from linkwork.studies.sensitivities import sensitivities
 from linkwork.studies.taking import Take, read_take
+from linkwork.tolerances import EPSILON
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 BESIDE = 2  # rows on either side of a largest value, through which a polynomial goes
+PEAKS = {"max": (1.0,), "min": (-1.0,), "range": (1.0, -1.0)}  # signs of the extremes that each has
+WINDOWS = 100  # spans of time, in each of which one largest value counts: what a step of a search solves for
 
 
 class Rows(NamedTuple):
@@ -42,9 +46,9 @@ class Rows(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """A number taken of a motion, and its derivatives by the parameters."""
+    """A number taken of a motion, and its derivatives by the parameters; or several, each with its row."""
 
-    value: float
+    value: Any
     slopes: Array
 
 
@@ -56,22 +60,19 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
         times = [k for k, name in enumerate(motion.events.names) if name == take.of]
         slopes = [_time_of(times[0], motion, p) if times else np.nan for p in parameters]
         return Slope(take.of_motion(motion), np.array(slopes))
-    try:
-        rows = rows_of(take.of, motion, parameters)
-    except ExpressionError as error:
-        raise UsageError(f"'{take.text}': {error.reason}", error.code) from None
+    rows = _read_rows(take, motion, parameters)
     t, x, dx = rows.t, rows.values, rows.slopes
     if take.reduction == "first":
         return Slope(float(x[0]), dx[0])
     tau = end_of(motion, parameters)
     if take.reduction == "final":
         return Slope(float(x[-1]), dx[-1] + (_rate_at_end(take.of, motion) * tau if tau.any() else 0.0))
-    if take.reduction in ("max", "min", "range"):
-        high, low = (extreme(rows, sign) if name != take.reduction else Slope(0.0, 0.0 * tau)
-                     for name, sign in (("min", 1.0), ("max", -1.0)))  # fmt: skip
-        return Slope(high.value - low.value, high.slopes - low.slopes) if take.reduction == "range" else (
-            high if take.reduction == "max" else low
-        )  # fmt: skip
+    if take.reduction in PEAKS:
+        own = [extreme(rows, sign) for sign in PEAKS[take.reduction]]
+        if len(own) == 1:
+            return own[0]
+        high, low = own
+        return Slope(high.value - low.value, high.slopes - low.slopes)
     span = t[-1] - t[0]
     if take.reduction == "rms":
         mean = _mean(t, x * x, 2.0 * x[:, None] * dx, tau, span)
@@ -81,6 +82,13 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
     if take.reduction == "mean":
         return mean
     return Slope(span * mean.value, span * mean.slopes + tau * mean.value)
+
+
+def _read_rows(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Rows:
+    try:
+        return rows_of(take.of, motion, parameters)
+    except ExpressionError as error:
+        raise UsageError(f"'{take.text}': {error.reason}", error.code) from None
 
 
 def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
@@ -156,25 +164,81 @@ def _rate_of_velocity(name: str, motion: Trajectory) -> list[str]:
     return [motion.tables["a"].columns.names[names.index(name)]] if name in names else []
 
 
-def extreme(rows: Rows, sign: float) -> Slope:
-    """Find the largest value, or with the sign -1 the least."""
-    t, x = rows.t, sign * rows.values
-    k = int(np.argmax(x))
-    first, last = k - BESIDE, k + BESIDE + 1
-    inside = 0 < k < len(t) - 1 and first >= 0 and last <= len(t)
-    if not inside or np.any((rows.jumps > t[first]) & (rows.jumps < t[last - 1])):
-        return Slope(float(rows.values[k]), rows.slopes[k])
+def parts_of(take: Take, sign: float, motion: Trajectory, parameters: Sequence[str]) -> tuple[Slope, ...]:
+    """Read a number taken, times a sign, as the sum of the largest of each of these groups of values.
+
+    So a largest value is one of smooth values, where it alone would have corners. Where a sum of largest values is not
+    to be had, as of a least value, the number is its own group of one.
+    """
+    own = PEAKS.get(take.reduction, ())
+    if own and (sign > 0.0) == (own[0] > 0.0):
+        rows = _read_rows(take, motion, parameters)
+        return tuple(_thin(peaks(rows, side)) for side in own)
+    found = slope_of(take, motion, parameters)
+    return (Slope(np.array([sign * found.value]), sign * found.slopes[None]),)
+
+
+def _thin(found: Slope) -> Slope:
+    """Choose the largest values in WINDOWS spans of rows; where these are few, one may stand in several."""
+    n, first = len(found.value), np.arange(WINDOWS) * len(found.value) // WINDOWS
+    ends = np.maximum(np.append(first[1:], n), first + 1)
+    best = [i + int(np.argmax(found.value[i:j])) for i, j in zip(first, ends, strict=True)]
+    return Slope(found.value[best], found.slopes[best])
+
+
+def peaks(rows: Rows, sign: float) -> Slope:
+    """Find the largest values, or with the sign -1 the least with this sign, in the half steps around every row.
+
+    Beside a peak they are those of the polynomial of fourth degree through five rows, elsewhere those of the rows.
+    """
+    t, x, dx = rows.t, sign * rows.values, sign * rows.slopes
+    values, slopes, n = x.copy(), dx.copy(), len(t)
+    k = np.arange(BESIDE, n - BESIDE)
+    is_peak = np.zeros(n, dtype=bool)
+    is_peak[1:-1] = (x[1:-1] >= x[:-2]) & (x[1:-1] >= x[2:])
+    jumps = [np.searchsorted(rows.jumps, t[k + side * BESIDE], side="right") for side in (-1, 1)]
+    k = k[(is_peak[k - 1] | is_peak[k] | is_peak[k + 1]) & (jumps[0] == jumps[1])]
+    around = k[:, None] + np.arange(-BESIDE, BESIDE + 1)
     scale = t[k + 1] - t[k - 1]
-    s = (t[first:last] - t[k]) / scale
-    vandermonde = np.vander(s, increasing=True)
-    c = np.linalg.solve(vandermonde, x[first:last])
-    slope = c[1:] * np.arange(1, len(c))
-    roots = np.roots(slope[::-1])
-    within = (roots.imag == 0.0) & (roots.real > s[BESIDE - 1]) & (roots.real < s[BESIDE + 1])
-    found = np.append(roots.real[within], 0.0)
-    best = float(found[np.argmax(np.polyval(c[::-1], found))])
-    weights = np.linalg.solve(vandermonde.T, best ** np.arange(len(c)))  # of the rows, in the value of the polynomial
-    return Slope(float(weights @ rows.values[first:last]), weights @ rows.slopes[first:last])
+    s = (t[around] - t[k, None]) / scale[:, None]
+    powers = np.arange(s.shape[1])
+    vandermonde = s[..., None] ** powers
+    c = np.linalg.solve(vandermonde, x[around][..., None])[..., 0]
+    low, high = 0.5 * s[:, BESIDE - 1], 0.5 * s[:, BESIDE + 1]
+    best = _top(c, low, high)
+    weights = np.linalg.solve(vandermonde.transpose(0, 2, 1), (best[:, None] ** powers)[..., None])[..., 0]
+    values[k] = np.einsum("ij,ij->i", weights, x[around])
+    slopes[k] = np.einsum("ij,ijk->ik", weights, dx[around])
+    return Slope(values, slopes)
+
+
+def _top(c: Array, low: Array, high: Array) -> Array:
+    """Find where polynomials, coefficients in rows, are largest between these bounds."""
+    found = np.linspace(low, high, 2 * BESIDE + 1)
+    powers = np.arange(c.shape[1])
+
+    def at(s: Array, derivative: int) -> Array:
+        factors = np.ones(len(powers))
+        for i in range(derivative):
+            factors = factors * (powers - i)
+        terms = s[..., None] ** np.maximum(powers - derivative, 0) * factors * c
+        return np.asarray(terms.sum(axis=-1), dtype=float)
+
+    best: Array = found[np.argmax(at(found, 0), axis=0), np.arange(len(c))]
+    for _ in range(MAX_ITERATIONS):
+        bend = at(best, 2)
+        moved: Array = np.clip(best - at(best, 1) / np.where(bend < 0.0, bend, -math.inf), low, high)
+        if np.all(np.abs(moved - best) <= EPSILON):
+            break
+        best = moved
+    return best
+
+
+def extreme(rows: Rows, sign: float) -> Slope:
+    """The largest value, or with the sign -1 the least."""
+    found = peaks(rows, sign)
+    k = int(np.argmax(found.value))
+    return Slope(sign * float(found.value[k]), sign * found.slopes[k])
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkwork import units
 from linkwork.document import Document, Keys, path_text, read
 from linkwork.errors import LinkworkError, ModelError, UsageError, did_you_mean
 from linkwork.modelfile import SUFFIXES
+from linkwork.modelfile.tables import beside
 
 MARK = "study"
 TIMES = ("t_end", "step")
@@ -26,10 +27,8 @@ NUMBERS = ("rtol", "atol")
 WHOLE = ("seed", "max_steps", "workers")
 FLAGS = ("kinematics", "assemble", "local", "multistart")
 TEXTS = ("take", "subject")  # one, or a list
-COMMON = (  # keys of all studies
-    *(MARK, "model", "about", "set", "vary", "seed", "kinematics", "coordinates", "assemble", "t_end", "step", "rtol"),
-    *("atol", "max_steps", "formulation", "stabilization", "integrator"),
-)
+FIT = ("motion", "deviations", "confidence")  # keys below `fit`
+ALWAYS = (MARK, "model", "about", "set", "vary")  # keys of all studies
 
 
 def is_study_file(path: str) -> bool:
@@ -40,6 +39,14 @@ def is_study_file(path: str) -> bool:
         return MARK in read(path).data
     except LinkworkError:
         return False  # of which the command says what is wrong
+
+
+class Measured(NamedTuple):
+    """A table of a measured motion, deviations of the errors of its columns, and how often intervals hold."""
+
+    table: Path
+    deviations: Mapping[str, float]
+    confidence: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,29 @@ class StudyFile:
             raise self.fault("the study names no model", "missing-key", suggestion="write model: slider_crank")
         beside = Path(self.document.file).parent / name
         return str(beside) if beside.exists() else name
+
+    @property
+    def fit(self) -> Measured:
+        """Return what `fit` says: the table of a measured motion, in the folder of the study, and how it errs."""
+        given = self._mapping("fit")
+        for key in given:
+            if key not in FIT:
+                hint = did_you_mean(key, FIT) or f"choose from {', '.join(FIT)}"
+                raise self.fault(f"unknown key '{key}'", "unknown-key", "fit", key, suggestion=hint)
+        name = given.get("motion")
+        if not isinstance(name, str):
+            raise self.fault(
+                "names no table of a measured motion", "missing-key", "fit", suggestion="motion: swing.csv"
+            )
+        with self.at("fit", "motion"):
+            table = beside(self.document.file, name)
+        deviations = given.get("deviations", {})
+        if not isinstance(deviations, dict):
+            message, hint = f"'{deviations}' has no names", "write deviations: {crank.phi: 0.1 deg}"
+            raise self.fault(message, "wrong-kind", "fit", "deviations", suggestion=hint)
+        sizes = {column: self._quantity(x, "fit", "deviations", column) for column, x in deviations.items()}
+        confidence = self._quantity(given["confidence"], "fit", "confidence") if "confidence" in given else None
+        return Measured(table, sizes, confidence)
 
     @property
     def set(self) -> dict[str, str]:
@@ -177,8 +207,8 @@ class StudyFile:
 
 
 def read_study(path: str, own: Collection[str]) -> StudyFile:
-    """Read a study of a command that has these keys beside COMMON; ModelError with the line of any other."""
-    study, known = StudyFile(read(path)), (*COMMON, *own)
+    """Read a study of a command that has these keys beside ALWAYS; ModelError with the line of any other."""
+    study, known = StudyFile(read(path)), (*ALWAYS, *own)
     if study.data.get(MARK) != 1:
         raise study.fault(
             f"'{study.data.get(MARK)}' is not a version of studies", "bad-version", MARK, suggestion="write 1"

@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.driven.kinematics import kinematics
+from linkwork.driven.limit import vary_limit
+from linkwork.equations.place import Place
 from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, option
+from linkwork.integrators.integrate import report_times
 from linkwork.simulation.options import Start, coordinates_of
 from linkwork.simulation.simulate import simulate
+from linkwork.simulation.varied import choose_parameters
+from linkwork.start.closing import find_least_gap
+from linkwork.start.varying import vary_least_gap
 from linkwork.studies.sensitivities import sensitivities
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,31 @@ class Trial:
         if wrong := [name for name in ("formulation", "stabilization", "controllers") if name in given]:
             raise UsageError(f"with {option(wrong[0])} motions have no derivatives", "not-varied")
         return sensitivities(self.mechanism, tuple(values), dict(values), driven=self.is_driven, **given)
+
+    def gap(self, values: Mapping[str, float]) -> tuple[float, Array] | None:
+        """Find how wide joints are open nearest to the stated sketch, and how that varies; None if they close.
+
+        Closures far from the sketch are others than the one that is meant, and not looked for.
+        """
+        mechanism = self.mechanism.changed(dict(values))
+        e = mechanism.equations.chart.body or mechanism.equations
+        best = find_least_gap(Place(e, *e.start()), "unit" if self.is_driven else "mass")
+        return None if best is None else vary_least_gap(best, choose_parameters(mechanism, tuple(values)))
+
+    def lock(self, values: Mapping[str, float], stop: NumericalStop) -> tuple[float, Array]:
+        """Find how far drivers go beyond where the mechanism locks, and how that varies with these parameters."""
+        mechanism, options = self.mechanism.changed(dict(values)), self.options
+        settings = mechanism.model.simulation.changed(options.get("t_end"), options.get("step"))
+        e, position = mechanism.equations, stop.attached["position"]
+        place = Place(e, np.array([position[name] for name in e.q_names]), np.zeros(len(e.v)), stop.attached["t"])
+        times = report_times(0.0, settings.t_end, settings.step)
+        return vary_limit(place, choose_parameters(mechanism, tuple(values)), times)
+
+    @property
+    def assembles(self) -> bool:
+        """Return whether each design is assembled from the sketch of the model."""
+        start = self.options.get("start")
+        return bool(self.options.get("assemble") or (isinstance(start, Start) and start.assemble and not start.values))
 
     def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory:
         """Return the motion of the first of these designs that moves; UsageError for what no motion has."""

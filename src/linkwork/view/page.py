@@ -90,14 +90,19 @@ def check_built() -> None:
         )
 
 
-def page(motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Program | None = None) -> str:
+def page(
+    motions: Sequence[Trajectory],
+    labels: Sequence[str] = (),
+    live: Program | None = None,
+    about: Sequence[Sequence[str]] = (),
+) -> str:
     """Write the page that shows these motions beside each other; labels are their names unless given.
 
     With a program of the one motion the page computes others itself.
     """
     head, tail = halves()
     head = head if live is None else head.replace(SCRIPTS, f"{SCRIPTS} {COMPUTES}", 1)
-    return f"{head}{data_of(motions, labels, live)}{tail}"
+    return f"{head}{data_of(motions, labels, live, about=about)}{tail}"
 
 
 def halves() -> tuple[str, str]:
@@ -113,23 +118,31 @@ def data_of(
     live: Program | None = None,
     most: Most | None = None,
     plays: bool = False,
+    about: Sequence[Sequence[str]] = (),
 ) -> str:
     """Write the data of a page as JSON in which no "<" is left."""
-    data = plain({**contents(motions, labels, live, most), "plays": plays})
+    data = plain({**contents(motions, labels, live, most, about), "plays": plays})
     return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", LESS)
 
 
 def contents(
-    motions: Sequence[Trajectory], labels: Sequence[str] = (), live: Program | None = None, most: Most | None = None
+    motions: Sequence[Trajectory],
+    labels: Sequence[str] = (),
+    live: Program | None = None,
+    most: Most | None = None,
+    about: Sequence[Sequence[str]] = (),
 ) -> dict[str, Any]:
-    """Return what a page holds of these motions, as data."""
+    """Return what a page holds of these motions, as data; beside each name what is said `about` it, or how it was
+    found.
+    """
     if not 1 <= len(motions) <= MOST_RESULTS:
         raise UsageError(f"{len(motions)} results; the viewer shows 1 to {MOST_RESULTS}", "too-many-results")
     if len({motion.scene.get("space") for motion in motions}) > 1:
         raise UsageError("planar and spatial mechanisms do not go onto one page", "mixed-spaces")
     names = list(labels) or [motion.name for motion in motions]
     most = most or (MOST if live is None else MOST_BESIDE_PROGRAM)
-    results = [_result(motion, label, most) for motion, label in zip(motions, names, strict=True)]
+    told = about or [facts(motion) for motion in motions]
+    results = [_result(*one, most) for one in zip(motions, names, told, strict=True)]
     data = {**_styles(_units(motions[0])), "results": results}
     if live is not None:
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
@@ -174,22 +187,26 @@ def open_page(motions: Sequence[Trajectory], live: Program | None = None) -> Non
 
 
 def write(
-    motions: Sequence[Trajectory], path: str | Path, labels: Sequence[str] = (), live: Program | None = None
+    motions: Sequence[Trajectory],
+    path: str | Path,
+    labels: Sequence[str] = (),
+    live: Program | None = None,
+    about: Sequence[Sequence[str]] = (),
 ) -> None:
     """Write the page as a file, whole or not at all."""
     if Path(path).suffix.lower() != ".html":
         raise UsageError(f"cannot write '{path}': the viewer is an .html file", "unknown-suffix")
-    write_text(path, page(motions, labels, live))
+    write_text(path, page(motions, labels, live, about))
 
 
-def _result(motion: Trajectory, label: str, most: Most) -> dict[str, Any]:
+def _result(motion: Trajectory, label: str, about: Sequence[str], most: Most) -> dict[str, Any]:
     own, found, drawn = picture_of(motion)
     rows = np.unique(np.linspace(0, len(motion.t) - 1, min(len(motion.t), most.rows)).round().astype(int))
     columns, left_out = _columns(motion, len(rows), most.numbers)
     return {
         "name": motion.name,
         "label": label,
-        "facts": facts(motion),
+        "facts": [*about],
         **_look(own, found, drawn),
         "rows": len(rows),
         "t": _base64(motion.t[rows], "<f8"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from linkwork.studies.fit import Fit
-    from linkwork.studies.optimize import Optimum
+    from linkwork.studies.optimize import Design, Optimum
 
 ABOUT = ("status", "reason", "steps")  # variables that are not taken of motions
 SIDE = 3.2  # inches of one picture of a grid of pictures
@@ -277,6 +277,20 @@ def fit_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("least told apart", f"{other} and {one}: correlation {size:.3f}"))
     lines.append(("measured", f"{data['values']} values, {data['tried']} motions tried"))
     return lines
+
+
+def design_facts(found: Optimum, design: Design) -> list[str]:
+    """Return what is sought of a design, what limits it and its values."""
+    unit = f" {found.unit}" if found.unit else ""
+    limits = [
+        f"{x.text}: {'held' if e <= TYPED * x.size else 'broken'}"
+        for x, e in zip(found.limits, design.excess, strict=True)
+    ]
+    return [
+        f"{found.take.text} = {design.objective:.6g}{unit}",
+        *limits,
+        *(f"{name} = {x:.6g}" for name, x in design.values.items()),
+    ]
 
 
 def optimum_lines(found: Optimum) -> list[tuple[str, str]]:
