@@ -448,7 +448,7 @@ class Builder(Analyses):
         """Refuse elements of other models, of which only the name would be taken."""
         for part in _parts(given):
             if part.model._origin is not self._origin:
-                message, hint = f"{part!r} is no element of '{self.name}'", f"write its own, m['{part.name}']"
+                message, hint = f"{part!r} is not an element of '{self.name}'", f"write its own, m['{part.name}']"
                 raise ModelError(message, "other-model", value=part.name, suggestion=hint, **where())
 
     def _add(self, section: str, name: str, given: Mapping[str, Any]) -> Part:

@@ -206,7 +206,7 @@ def check_names(what: str, names: object) -> None:
 def check_values(what: str, given: object) -> None:
     """Raise UsageError if this does not give values to names."""
     if not isinstance(given, Mapping):
-        raise UsageError(f"{what} = {given!r} gives no values to names; write {{'name': 1.0}}", "bad-value")
+        raise UsageError(f"{what} = {given!r} does not give values to names; write {{'name': 1.0}}", "bad-value")
 
 
 def quoted(names: Iterable[str], most: int | None = MOST_NAMED) -> str:

@@ -200,7 +200,7 @@ def choose_units(names: Iterable[str]) -> dict[str, Unit]:
     chosen: dict[str, Unit] = {}
     for name in names:
         if not isinstance(name, str):
-            raise UsageError(f"{name!r} is no unit; write for example 'mm'", "bad-value")
+            raise UsageError(f"{name!r} is not a unit; write for example 'mm'", "bad-value")
         unit = parse_unit(name)
         if other := next((own for own, known in chosen.items() if known.exponents == unit.exponents), None):
             raise UsageError(f"'{other}' and '{name}' measure the same; choose one", "bad-value")
@@ -301,7 +301,7 @@ def value_of(what: str, given: Any, unit: str | None) -> Any:
         hint = "; ".join(part for part in (error.message, error.rule, error.suggestion) if part)
         raise UsageError(f"{what} = {given!r}: {hint}", error.code) from None
     if number is None:
-        raise UsageError(f"{what} = {given!r} is no number, and no number with a unit", "bad-value")
+        raise UsageError(f"{what} = {given!r} is neither a number nor a number with a unit", "bad-value")
     return number
 
 

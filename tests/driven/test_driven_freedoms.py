@@ -138,9 +138,9 @@ def test_names_of_a_model_made_in_python_stand_for_one_thing_each() -> None:
     rod, other = PlanarBody("rod", 1.0, 1.0), PlanarBody("rod", 2.0, 1.0)
     pin = Revolute("O", Ground(), rod, (0.0, 0.0), (0.0, 0.0))
     for bodies, joints, message in (
-        ((rod, other), (pin,), "bodies.rod: the name 'rod' stands for 2 bodies"),
-        ((PlanarBody("ground", 1.0, 1.0),), (), "bodies.ground: the name 'ground' stands for 2 bodies"),
-        ((rod,), (pin, pin), "joints.O: the name 'O' stands for 2 joints"),
+        ((rod, other), (pin,), "bodies.rod: 2 bodies have the name 'rod'"),
+        ((PlanarBody("ground", 1.0, 1.0),), (), "bodies.ground: 2 bodies have the name 'ground'"),
+        ((rod,), (pin, pin), "joints.O: 2 joints have the name 'O'"),
         ((PlanarBody("rood", 1.0, 1.0),), (pin,), "joints.O: the model has no body 'rod'; did you mean 'rood'"),
     ):
         with pytest.raises(ModelError, match=message):

@@ -69,7 +69,7 @@ def name_faults(model: Model) -> Iterator[ModelError]:
     for kind, names in named.items():
         for name, count in Counter(names).items():
             if count > 1:
-                message = f"the name '{name}' stands for {count} {kind}"
+                message = f"{count} {kind} have the name '{name}'"
                 yield ModelError(message, "duplicate-name", path=f"{kind}.{name}", rule="names are unique")
     for name in {*named["forces"]}.intersection(named["actuators"]):
         message = f"'{name}' is also the name of a force"

@@ -302,7 +302,7 @@ def slopes(
     for name, tolerance in tolerances.items():
         check_number(f"tolerances[{name!r}]", tolerance)
         if not 0.0 <= tolerance < math.inf:
-            raise UsageError(f"{tolerance!r} is no tolerance of '{name}'", "bad-value")
+            raise UsageError(f"{tolerance!r} is not a tolerance of '{name}'", "bad-value")
     names = [*dict.fromkeys([*(to or [x for x in known if x not in mechanism.model.folded]), *tolerances])]
     if not names:
         raise UsageError("the model names no parameters; name numbers in it by their places: crank.mass", "no-effect")
