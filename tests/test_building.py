@@ -369,8 +369,8 @@ WRONG = {
     "setattr(m, 'gravty', (0, 0))": "did you mean 'gravity'",
     "setattr(m, 'name', 'other')": "no setting 'name'",
     "lw.PlanarModel('x', l=float('nan'))": "not a finite number",
-    "m.revolute('R', crank['A'], lw.PlanarModel('o').body('rocker', mass=1, points=dict(R=(0, 0))))": "not an element of",
-    "m.driver('second', lw.PlanarModel('o').body('crank', mass=1), 't')": "not an element of",
+    "m.revolute('R', crank['A'], lw.PlanarModel('o').body('rocker', mass=1, points=dict(R=(0, 0))))": "an element of",
+    "m.driver('second', lw.PlanarModel('o').body('crank', mass=1), 't')": "an element of",
 }
 
 
