@@ -312,3 +312,27 @@ def test_the_page_computes_the_same_in_firefox(file: Path, opened: Page, tmp_pat
     finally:
         firefox.close()
         opened.do("page.reset()")
+
+
+@pytest.mark.slow
+def test_hostile_names_are_only_names_where_the_page_computes(browser: Any, tmp_path: Path) -> None:
+    """Of parameters, bodies and joints, on sliders, in curves, and in what is said of a joint that stays open."""
+    hostile = "</script><img src=x onerror=hacked=1><!--"
+    model = linkwork.load("four_bar")
+    made, motion = program(model, hands=True), linkwork.simulate(model, t_end=1.0)
+    quoted = json.dumps(hostile)[1:-1]
+    about = (
+        json.dumps(dict(made.about))
+        .replace('"b"', f'"{quoted}"')
+        .replace("rocker", quoted)
+        .replace('"B"', f'"{quoted}"')
+    )
+    write([motion], tmp_path / "page.html", live=replace(made, about=json.loads(about)))
+    page = Page(browser.new_page(), (tmp_path / "page.html").as_uri())
+    assert page.tab.get_by_label(hostile, exact=True).count() == 1
+    page.do(f"page.set({json.dumps(hostile)}, 30)")
+    assert hostile in page.tab.inner_text(".banner")
+    page.press("Pin")
+    assert page.tab.evaluate("[typeof window.hacked, document.images.length]") == ["undefined", 0]
+    assert page.said == []
+    page.tab.close()
