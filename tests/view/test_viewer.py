@@ -506,6 +506,16 @@ def test_a_page_that_simulates_stands_in_a_cell(browser: Any, tmp_path: Path) ->
     assert "'wasm-unsafe-eval'" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.slow
+def test_a_page_begins_where_joints_are_said_to_start() -> None:
+    """Bodies that the model leaves where they are follow their joints."""
+    model = linkwork.load("pid_pendulum")
+    assert model.simulation.start
+    made = model.live_page(t_end=0.5)
+    x = [made.program.about["closing"]["q"][k] for k in made.program.about["closing"]["bodies"]]
+    assert x[0] == pytest.approx(linkwork.simulate(model, t_end=0.5)["arm.x"][0], abs=1e-12)
+
+
 class Shell:
     """What a kernel tells of the cell that it runs."""
 

@@ -48,6 +48,6 @@ def live_page(
     mechanism = prepare(model).changed(parameters or {})
     driven = is_driven(mechanism.model)
     motion = kinematics(mechanism, t_end=t_end) if driven else simulate(mechanism, t_end=t_end)
-    settings = mechanism.model.simulation.changed(float(motion.t[-1]) if t_end is not None else None)
-    stated = replace(mechanism.unplaced or mechanism.model, simulation=settings)
-    return LivePage(motion, program(stated, driven, hands=True))
+    stated = mechanism.unplaced or mechanism.model  # with the start as it was given
+    settings = stated.simulation.changed(float(motion.t[-1]) if t_end is not None else None)
+    return LivePage(motion, program(replace(stated, simulation=settings), driven, hands=True))
