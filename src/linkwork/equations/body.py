@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from linkwork.elements.drivers import FREEDOMS
@@ -169,6 +169,80 @@ def body_equations(model: Model) -> Equations:
     return e.with_outputs(outputs, made.watched(outputs), made.sampled(outputs))
 
 
+def _frames(
+    model: Model,
+    bodies: Sequence[Any],
+    q_of: Mapping[str, Sequence[Expr]],
+    v_of: Mapping[str, Sequence[Expr]],
+    with_matrices: bool,
+) -> tuple[dict[str, Any], dict[Expr, Expr]]:
+    """Return the frames of ground and bodies by name, and the rates of entries of their matrices."""
+    is_planar = model.space == "planar"
+    frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
+    frames[model.ground.name] = PLANAR_GROUND if is_planar else SPATIAL_GROUND
+    matrices: dict[Expr, Expr] = {}
+    for b in () if is_planar else bodies:
+        if with_matrices:
+            frames[b.name] = with_matrix(frames[b.name], b.name)
+        matrices |= dict(frames[b.name].matrix_rates)
+    return frames, matrices
+
+
+class Acting(NamedTuple):
+    """What forces bring with them besides what they add to Q."""
+
+    held: dict[Expr, float]
+    watched: tuple[Watch, ...]
+    potential: Expr
+    dissipation: Expr
+    supplied: Expr
+
+
+def _act(
+    forces: Sequence[Any],
+    frames: Mapping[str, Any],
+    columns: Mapping[str, range],
+    named: Mapping[Expr, Expr],
+    Q: list[Expr],
+) -> Acting:
+    """Add the generalized forces to Q."""
+    held: dict[Expr, float] = {}
+    watched: list[Watch] = []
+    potential = dissipation = supplied = ZERO
+    for force in forces:
+        at = [frames[b.name] for b in force.bodies]
+        held |= force.held
+        watched += [watch.moved(named) for watch in force.events(TIME, *at)]
+        for b, generalized in zip(force.bodies, force.Q(*at), strict=True):
+            if b.name in columns:
+                _add(Q, columns[b.name], list(generalized))
+        potential = potential + force.potential(*at)
+        dissipation = dissipation + force.dissipation(*at)
+        supplied = supplied + force.supplied(*at)
+    return Acting(held, tuple(watched), potential, dissipation, supplied)
+
+
+def _give_inertia(
+    bodies: Sequence[Any],
+    frames: Mapping[str, Any],
+    columns: Mapping[str, range],
+    M: dict[tuple[int, int], Expr],
+    Q: Sequence[Expr],
+    seen: Set[Expr],
+    shifts: int,
+) -> int:
+    """Give point masses, of which nothing sees how they turn, any inertia; return how many such turns there are."""
+    unseen = 0
+    for b in bodies:
+        turns = columns[b.name][shifts:]
+        place = {symbol(c.name) for c in b.coordinates[:shifts]}
+        own = {x for x, _ in frames[b.name].motion} - place | {symbol(c.speed) for c in b.velocities[shifts:]}
+        if all(M.get((k, k), ZERO) is ZERO and Q[k] is ZERO for k in turns) and seen.isdisjoint(own):
+            M |= {(k, k): as_expr(b.mass) for k in turns}
+            unseen += len(turns)
+    return unseen
+
+
 def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     """Return the equations of the bodies.
 
@@ -179,15 +253,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     q_of = {b.name: [symbol(c.name) for c in b.coordinates] for b in bodies}
     v_of = {b.name: [symbol(c.speed) for c in b.velocities] for b in bodies}
     a_of = {b.name: [symbol(f"{c.speed}'") for c in b.velocities] for b in bodies}
-    ground = PLANAR_GROUND if model.space == "planar" else SPATIAL_GROUND
-    frames: dict[str, Any] = {b.name: b.frame(q_of[b.name], v_of[b.name]) for b in bodies}
-    frames[model.ground.name] = ground
-    matrices: dict[Expr, Expr] = {}
-    if model.space == "spatial":
-        for b in bodies:
-            if with_matrices:
-                frames[b.name] = with_matrix(frames[b.name], b.name)
-            matrices |= dict(frames[b.name].matrix_rates)
+    frames, matrices = _frames(model, bodies, q_of, v_of, with_matrices)
     first, columns = 0, {}
     for b in bodies:
         columns[b.name] = range(first, first + len(b.velocities))
@@ -208,29 +274,13 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
     named = _named_points(bodies, frames)
     named |= resolve(formulas_of(parts.inputs, parts.outputs), named)
     slips = substitute_in(slips, named)
-    dissipation = applied = ZERO
-    watched: list[Watch] = []
-    for force in parts.forces:
-        at = [frames[b.name] for b in force.bodies]
-        held |= force.held
-        watched += [watch.moved(named) for watch in force.events(TIME, *at)]
-        for b, generalized in zip(force.bodies, force.Q(*at), strict=True):
-            if b.name in columns:
-                _add(Q, columns[b.name], list(generalized))
-        potential = potential + force.potential(*at)
-        dissipation = dissipation + force.dissipation(*at)
-        applied = applied + force.supplied(*at)
-    *Q, dissipation, applied = substitute([*Q, dissipation, applied], named)
+    acting = _act(parts.forces, frames, columns, named, Q)
+    held |= acting.held
+    potential = potential + acting.potential
+    *Q, dissipation, applied = substitute([*Q, acting.dissipation, acting.supplied], named)
     rates = substitute([x.rate for x in parts.states], named)
-    seen, unseen = {*ordered([*Psi, *slips.values(), *Q, *rates])}, 0
-    for b in bodies:
-        shifts = len(gravity)
-        turns = columns[b.name][shifts:]
-        own = {*(x for x, _ in frames[b.name].motion), *v_of[b.name]} - {*q_of[b.name][:shifts], *v_of[b.name][:shifts]}
-        if all(M.get((k, k), ZERO) is ZERO and Q[k] is ZERO for k in turns) and seen.isdisjoint(own):
-            # A point mass of which nothing sees how it turns: any inertia does.
-            M |= {(k, k): as_expr(b.mass) for k in turns}
-            unseen += len(turns)
+    seen = {*ordered([*Psi, *slips.values(), *Q, *rates])}
+    unseen = _give_inertia(bodies, frames, columns, M, Q, seen, len(gravity))
 
     e = Equations(
         q=q,
@@ -261,9 +311,9 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
             if (own := joint.reversal(*(frames[b.name] for b in joint.bodies)))
         },
     )
-    watching = ordered([potential, *(x for watch in watched for x in (watch.when, *watch.holds.values()))])
+    watching = ordered([potential, *(x for watch in acting.watched for x in (watch.when, *watch.holds.values()))])
     angles, shown = _angles(parts, frames, {*seen, *watching}) if model.space == "spatial" else ([], {})
-    return Bodies(parts, frames, columns, tuple(rows_of), tuple(watched), named, shown, e.counting(angles))
+    return Bodies(parts, frames, columns, tuple(rows_of), acting.watched, named, shown, e.counting(angles))
 
 
 def _constraints(

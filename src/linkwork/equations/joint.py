@@ -53,18 +53,8 @@ def joint_equations(model: Model) -> Equations:
     """Derive M a + C^T lam = Q with q = theta, the coordinates of the joints of a spanning tree."""
     made, plain = derive_bodies(model, with_matrices=True), body_equations(model)
     b, parts = made.equations, made.parts
-    loose = [
-        joint.name for joint in parts.joints if closed(joint.name) in b.held
-    ]  # they can open, so they carry nothing
-    hinges = span_tree(parts.bodies[0], parts.bodies[1:], parts.joints, (*model.simulation.cut, *loose))
-    _check_names(hinges)
+    hinges, cut = _cut_loops(made, model.simulation.cut)
     in_tree = {hinge.joint.name for hinge in hinges if hinge.joint is not None}
-    cut = [
-        k
-        for element, rows in zip((*parts.joints, *parts.drivers), made.rows, strict=True)
-        for k in rows
-        if element in parts.drivers or element.name not in in_tree
-    ]
     order = {body.name: k for k, body in enumerate(parts.bodies)}
     by_body = sorted(hinges, key=lambda hinge: order[hinge.child.name])
     symbols = {hinge.child.name: _symbols(hinge) for hinge in hinges}
@@ -83,12 +73,7 @@ def joint_equations(model: Model) -> Equations:
     B_dot_v = tree.spread(zeta)
     found = substitute([*b.Q, *b.energy], known)
     Q_b, energy = found[: len(b.Q)], found[len(b.Q) :]
-    # What moves with q: places and matrices of the bodies at their velocities, and these as Bdot v says if v is kept.
     still = {**known, **dict(zip(b.a, B_dot_v, strict=True))}
-    placed = len(b.q) - len(b.chart.counted)
-    of_bodies = {x: rate for x, rate in b.hints.carried.items() if x not in {x.value for x in b.chart.counted}}
-    moving, rates = [*b.q[:placed], *of_bodies, *b.v], [*b.qd[:placed], *of_bodies.values(), *b.a]
-    carried = zip(substitute(moving, known), substitute(rates, still), strict=True)
     e = Equations(
         q=q,
         v=v,
@@ -118,7 +103,7 @@ def joint_equations(model: Model) -> Equations:
             carriers={h.child.name: (h.parent.name, "" if h.joint is None else h.joint.name) for h in hinges},
         ),
         hints=Hints(
-            carried={at: rate for at, rate in carried if not at.is_constant},
+            carried=_moving(b, known, still),
             gradients={x: row for x, row in zip(v_b, tree.B(), strict=True) if not x.is_constant} if cut else {},
             chain=Chain(_in_own_axes(made, hinges, symbols, v) or tree if not cut else tree, b.M, tuple(v_b))
             if tree.is_long()
@@ -130,9 +115,45 @@ def joint_equations(model: Model) -> Equations:
     left = [x._replace(angle=y, rate=z) for x, y, z in zip(counted, seen[::2], seen[1::2], strict=True)]
     e = e.counting(left)
     a_b = tree.spread([x + y for x, y in zip(tree.along(a), zeta, strict=True)])
-    known |= dict(zip(b.a, a_b, strict=True))
     outputs = _outputs(made, hinges, local, cut)
     outputs["joints"] |= _tree_freedoms(hinges, symbols, outputs["joints"])
+    return _show(e, made, plain, outputs, known | dict(zip(b.a, a_b, strict=True)))
+
+
+def _cut_loops(made: Bodies, wished: Sequence[str]) -> tuple[list[Hinge], list[int]]:
+    """Return the hinges of a spanning tree, and the rows of joints that are not in it and of drivers."""
+    parts = made.parts
+    loose = [joint.name for joint in parts.joints if closed(joint.name) in made.equations.held]
+    hinges = span_tree(
+        parts.bodies[0], parts.bodies[1:], parts.joints, (*wished, *loose)
+    )  # what can open carries nothing
+    _check_names(hinges)
+    in_tree = {hinge.joint.name for hinge in hinges if hinge.joint is not None}
+    elements = zip((*parts.joints, *parts.drivers), made.rows, strict=True)
+    return hinges, [k for x, rows in elements for k in rows if x in parts.drivers or x.name not in in_tree]
+
+
+def _moving(b: Equations, known: Mapping[Expr, Expr], still: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+    """Return what moves with q, with its rates: places and matrices of bodies at their velocities, and these.
+
+    The latter as Bdot v says, if v is kept.
+    """
+    placed = len(b.q) - len(b.chart.counted)
+    of_bodies = {x: rate for x, rate in b.hints.carried.items() if x not in {x.value for x in b.chart.counted}}
+    moving, rates = [*b.q[:placed], *of_bodies, *b.v], [*b.qd[:placed], *of_bodies.values(), *b.a]
+    found = zip(substitute(moving, known), substitute(rates, still), strict=True)
+    return {at: rate for at, rate in found if not at.is_constant}
+
+
+def _show(
+    e: Equations,
+    made: Bodies,
+    plain: Equations,
+    outputs: dict[str, dict[str, Output]],
+    known: Mapping[Expr, Expr],
+) -> Equations:
+    """Return the equations with outputs, events and clocks, and the state of the bodies among the outputs."""
+    b = made.equations
     events = tuple(event.moved(known) for event in made.watched(outputs))
     state = {
         kind: {at: Output(x, unit) for at, x, unit in zip(columns.labels, own, columns.units, strict=True)}
