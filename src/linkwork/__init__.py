@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linkwork.analyses.equilibria import equilibria
     from linkwork.analyses.equilibrium import equilibrium
     from linkwork.analyses.linearize import linearize
+    from linkwork.analyses.varied_rest import equilibrium_slopes
     from linkwork.assembly.assemble import assemble
     from linkwork.assembly.modes import modes
     from linkwork.comparison.compare import compare
@@ -81,6 +82,7 @@ __all__ = [
     "compare",
     "equilibria",
     "equilibrium",
+    "equilibrium_slopes",
     "explain",
     "fit",
     "inverse",
@@ -126,6 +128,7 @@ _HOMES = {
     "compare": "comparison.compare",
     "equilibria": "analyses.equilibria",
     "equilibrium": "analyses.equilibrium",
+    "equilibrium_slopes": "analyses.varied_rest",
     "explain": "lecture.explain",
     "fit": "studies.fit",
     "inverse": "driven.inverse",
