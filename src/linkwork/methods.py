@@ -77,6 +77,14 @@ class Analyses:
 
         return equilibrium(self.subject, parameters, **options)
 
+    def equilibrium_slopes(
+        self, by: Sequence[str], parameters: Mapping[str, float | str] | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Return how its rest varies with parameters, see linkwork.equilibrium_slopes."""
+        from linkwork.analyses.varied_rest import equilibrium_slopes
+
+        return equilibrium_slopes(self.subject, by, parameters)
+
     def equilibria(self, parameters: Mapping[str, float | str] | None = None, **options: Any) -> Equilibria:
         """Return all positions in which it rests, see linkwork.equilibria."""
         from linkwork.analyses.equilibria import equilibria
