@@ -126,6 +126,7 @@ export class PlanarStage extends Stage {
   set view({ middle, metres }: View) {
     this.middle = middle;
     this.metres = metres;
+    this.isFitted = false; // somebody has chosen it
     this.look();
   }
 

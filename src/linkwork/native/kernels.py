@@ -249,6 +249,11 @@ class Kernel:
         return machine.load(compiled, [self.name], machine.Source(self._text, OPT, passes=True))
 
     def _text(self) -> str:
+        return self._translated
+
+    @cached_property
+    def _translated(self) -> str:
+        """The text that is asked for once to load the kernel, and again for every module of WebAssembly."""
         from linkwork.native.translation import translate
 
         return translate(self)

@@ -138,15 +138,9 @@ def _compile(functions: Sequence[tuple[machine.Code, str]]) -> bytes:
         whole = llvm.parse_assembly("")
         whole.triple, whole.data_layout = TRIPLE, str(target.target_data)
         for text, source, wanted in zip(texts, sources.values(), names, strict=True):
-            part = llvm.parse_assembly(text)
-            part.triple, part.data_layout = TRIPLE, str(target.target_data)
+            part = llvm.parse_bitcode(_optimized(text, bool(source and source.passes), [*wanted]))
             for f in part.functions:
-                if f.name in wanted:
-                    f.name = wanted[f.name]
-                elif not f.is_declaration:
-                    f.linkage = "internal"
-            if source and source.passes:
-                machine.optimize(part, target)
+                f.name = wanted.get(f.name, f.name)
             whole.link_in(part)
         manager = llvm.create_new_module_pass_manager()
         manager.add_global_dead_code_eliminate_pass()
@@ -157,6 +151,28 @@ def _compile(functions: Sequence[tuple[machine.Code, str]]) -> bytes:
 
     key = (TRIPLE, FEATURES, str(kernels.OPT), machine.host(), str(names), *texts)
     return cache.cached(key, lambda: machine.beside(build))
+
+
+def _optimized(text: str, passes: bool, wanted: Sequence[str]) -> bytes:
+    """Return a text as bitcode, its functions its own but for those that are wanted.
+
+    Kernels are the same for all mechanisms, and optimizing them takes longer than all else: that is done once.
+    """
+
+    def build() -> bytes:
+        llvm, target = machine.binding(), _target()
+        part = llvm.parse_assembly(text)
+        part.triple, part.data_layout = TRIPLE, str(target.target_data)
+        for f in part.functions:
+            if f.name not in wanted and not f.is_declaration:
+                f.linkage = "internal"
+        if passes:
+            machine.optimize(part, target)
+        code: bytes = part.as_bitcode()
+        return code
+
+    key = (TRIPLE, FEATURES, str(kernels.OPT), machine.host(), str(wanted), text)
+    return cache.cached(key, build) if passes else build()
 
 
 class _Bytes:

@@ -95,12 +95,10 @@ export class Runs {
     this.stop.disabled = false;
     this.state.textContent = "…";
     const line = (text: string, link?: unknown) => {
-      const at = this.output.scrollHeight - this.output.scrollTop - this.output.clientHeight < 30;
       if (typeof link === "string") {
         const anchor = element("a", "", this.output);
         Object.assign(anchor, { href: link, target: "_blank", rel: "noopener", textContent: text });
       } else this.output.append(text);
-      if (at) this.output.scrollTop = this.output.scrollHeight;
     };
     try {
       for await (const said of ask("run", { command, name, options })) {
