@@ -80,11 +80,11 @@ def by_heyoka() -> Way:
     """Batches of eight by Taylor series, each with a step of its own."""
     hy: Any = import_module("heyoka")
     p1, p2, w1, w2 = hy.make_vars("p1", "p2", "w1", "w2")
-    m1, m2, L1, L2 = (hy.par[k] for k in range(4))
-    a, b, c = (m1 / 3.0 + m2) * L1**2, 0.5 * m2 * L1 * L2 * hy.cos(p1 - p2), m2 * L2**2 / 3.0
-    s = 0.5 * m2 * L1 * L2 * hy.sin(p1 - p2)
-    f1 = -s * w2**2 - (0.5 * m1 + m2) * G * L1 * hy.cos(p1)
-    f2 = s * w1**2 - 0.5 * m2 * G * L2 * hy.cos(p2)
+    m1, m2, l1, l2 = (hy.par[k] for k in range(4))
+    a, b, c = (m1 / 3.0 + m2) * l1**2, 0.5 * m2 * l1 * l2 * hy.cos(p1 - p2), m2 * l2**2 / 3.0
+    s = 0.5 * m2 * l1 * l2 * hy.sin(p1 - p2)
+    f1 = -s * w2**2 - (0.5 * m1 + m2) * G * l1 * hy.cos(p1)
+    f2 = s * w1**2 - 0.5 * m2 * G * l2 * hy.cos(p2)
     det = a * c - b * b
     system = [(p1, w1), (p2, w2), (w1, (c * f1 - b * f2) / det), (w2, (a * f2 - b * f1) / det)]
     made: dict[float, Any] = {}

@@ -35,7 +35,7 @@ from linkwork.native.instructions import (
     wider,
 )
 from linkwork.native.kernels import Kernel, Memory, Pointer, Shared, Size
-from linkwork.native.translation import Module, Translation, result_type
+from linkwork.native.translation import APART, Module, Translation, result_type
 
 IN_LLVM = {bool: "i1", int: "i64", float: "double"}
 
@@ -448,6 +448,8 @@ class _Writer(Writer):
 
 class _Module(Module):
     """The functions that a kernel calls in so many lanes."""
+
+    apart = 4 * APART  # lanes take so many times as many lines to say the same
 
     def __init__(self, count: int) -> None:
         super().__init__()

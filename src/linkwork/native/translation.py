@@ -114,6 +114,8 @@ def _varying(function: ast.FunctionDef) -> set[str]:
 class Module:
     """The functions that a kernel calls, each translated once for the kinds of its arguments."""
 
+    apart = APART
+
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._known: dict[tuple[Any, ...], tuple[str, Any]] = {}
@@ -139,7 +141,7 @@ class Module:
             except Wider:
                 continue
             own = len(lines) - translation.out.places_described  # places that are not used leave nothing
-            apart = " noinline" if linkage and own >= APART else ""
+            apart = " noinline" if linkage and own >= self.apart else ""
             head = f'define {linkage}{result_type(translation.returned)} @"{name}"({signature}) nounwind{apart} {{'
             self.texts.append("\n".join([head, *lines, "}"]))
             return translation.returned

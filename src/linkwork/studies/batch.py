@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-BLOCK = 256  # motions that a thread takes at a time: Python's share of them is then a microsecond each
+BLOCK = 1024  # motions that a thread takes at a time: Python's share of them is then a microsecond each
+SHARES = 4  # of all motions, for every thread, so that none waits long for another
 
 
 @dataclass(frozen=True)
@@ -246,9 +247,10 @@ def compute(
     batch: Batch, points: Array, threads: int | None, progress: Callable[[float, str], None] | None = None
 ) -> Block:
     """Return the records of all points, shared out in blocks as threads come for them."""
-    count, size = len(points), batch.size
+    count, together = len(points), threads or cpu_count() or 1
+    size = max(1, min(batch.size, -(-count // (SHARES * together))))
     found: list[Block] = []
-    with ThreadPoolExecutor(threads or cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(together) as pool:
         futures = [pool.submit(batch.compute, points[first : first + size]) for first in range(0, count, size)]
         try:
             for k, future in enumerate(futures):
