@@ -496,3 +496,9 @@ def test_the_best_design_is_written_as_a_model(tmp_path: Path, linkwork: Answer)
     )
     assert load(out).parameters == {"v": 10.0, "angle": data["best"]["values"]["angle"], "h": 0.5}
     assert "v: 10 m/s" in out.read_text()
+
+
+def test_more_points_than_memory_holds_are_refused() -> None:
+    axes = {"l1": "0.6:1.4:1000000", "l2": "2:3:1000000"}
+    with pytest.raises(UsageError, match="1000000000000 points are more than memory holds"):
+        sweep(load("slider_crank"), axes, "final(slider.x)", t_end=0.1)

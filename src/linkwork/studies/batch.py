@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 BLOCK = 1024  # motions that a thread takes at a time: Python's share of them is then a microsecond each
-SHARES = 4  # of all motions, for every thread, so that none waits long for another
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,7 @@ def compute(
 ) -> Block:
     """Return the records of all points, shared out in blocks as threads come for them."""
     count, together = len(points), threads or cpu_count() or 1
-    size = max(1, min(batch.size, -(-count // (SHARES * together))))
+    size = max(1, min(batch.size, -(-count // together)))  # a share for every thread
     found: list[Block] = []
     with ThreadPoolExecutor(together) as pool:
         futures = [pool.submit(batch.compute, points[first : first + size]) for first in range(0, count, size)]

@@ -44,7 +44,11 @@ class Journal:
         self.path, self.dtype = path, record_type(n_takes)
         self.done = np.zeros(-(-count // CHUNK), np.uint8)
         if path is None:
-            self.records: NDArray[Any] = np.zeros(count, self.dtype)
+            try:
+                self.records: NDArray[Any] = np.zeros(count, self.dtype)
+            except MemoryError:
+                message = f"{count} points are more than memory holds; name a path, or take samples"
+                raise UsageError(message, "too-large") from None
             return
         self.count = count
         start = f"{MAGIC} {digest_of(head)}\n".encode()
