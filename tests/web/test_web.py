@@ -428,6 +428,80 @@ found = { first, other, t: play.t, phi: play.value("arm.phi"), names };
     assert not {"T", "u", "w"} & {*found["names"]}
 
 
+BY_HAND = """linkwork: 1
+name: rounded
+parameters: {a: 1.0 m, b: 2.5 m, c: 2.0 m, d: 2.2 m}
+ground: {points: {O: [0, 0], D: [d, 0]}}
+bodies:
+  crank: {mass: 1, inertia: 0.1, position: [0.25, 0.4330127], angle: 60 deg, angular_velocity: 2,
+          points: {O: [-a/2, 0], A: [a/2, 0]}}
+  rod: {mass: 2, inertia: 1, position: [1.66, 1.35], angle: 22.3 deg, points: {A: [-b/2, 0], B: [b/2, 0]}}
+  rocker: {mass: 1.5, inertia: 0.5, position: [2.5, 0.9], angle: 72 deg, points: {D: [-c/2, 0], B: [c/2, 0]}}
+joints:
+  O: {type: revolute, i: ground.O, j: crank.O}
+  A: {type: revolute, i: crank.A, j: rod.A}
+  B: {type: revolute, i: rod.B, j: rocker.B}
+  D: {type: revolute, i: ground.D, j: rocker.D}
+simulation: {t_end: 0.2, step: 0.1}
+"""
+
+
+def test_a_start_depends_on_values_and_not_on_the_way_to_them(tmp_path: Path) -> None:
+    """Start positions are rounded, and say nothing of a: near them the start is that of a run, far from them it is
+    reached from there, and a motion after gravity was off is the one before."""
+    model = linkwork.loads(BY_HAND)
+    script = """
+const first = engine.run().quantities;
+const play = engine.play();
+play.step(0.1);
+play.gravity = false;
+play.damping = true;
+play.step(0.1);
+play.end();
+const after = engine.run().quantities;
+found = [first, after];
+for (const way of [[1.03], [0.6, 1.4, 1.03], [1.4], [0.6, 1.4], [0.6, 1.0]]) {
+  engine.reset();
+  for (const a of way) {
+    engine.set("a", a);
+    engine.close();
+  }
+  found.push(engine.run().quantities);
+}
+"""
+    motions = [{x["name"]: np.array(x["values"]) for x in run} for run in engine(model, tmp_path, script, hands=True)]
+    written, after, near, near_by_way, far, far_by_way, back = motions
+    for one, other in ((written, after), (near, near_by_way), (far, far_by_way), (written, back)):
+        for name in ("crank.phi", "rod.phi", "rocker.omega"):
+            np.testing.assert_allclose(other[name], one[name], rtol=0, atol=1e-9, err_msg=name)
+    for values, found in (({}, written), ({"a": 1.03}, near)):
+        motion = linkwork.simulate(model, values)
+        for name in ("crank.phi", "rod.phi", "rocker.omega"):
+            np.testing.assert_allclose(found[name], motion[name], rtol=0, atol=1e-8, err_msg=name)
+
+
+SAMPLED_AND_KICKED = """linkwork: 1
+name: sampled
+ground: {points: {O: [0, 0]}}
+bodies: {a: {mass: 2, inertia: 0.3, position: [0.3, 0], points: {O: [-0.3, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: a.O}}
+inputs: {u: {value: "20*(0.5*sin(2*t) - a.phi) - 2*a.omega", every: 0.02}, d: {value: 0}}
+forces: {motor: {type: torque, on: a, torque: u + d}}
+events:
+  up: {when: a.phi, direction: rising}
+  push: {when: t - 0.5, direction: rising, action: set, inputs: {d: 4}}
+  fail: {when: a.phi - 2, direction: rising, action: stop}
+simulation: {t_end: 4, step: 0.01}
+"""
+
+
+def test_events_that_are_noted_late_leave_what_was_sampled_since(tmp_path: Path) -> None:
+    """A rod led by a controller of 200 samples, with an event that asks and one that does not."""
+    model = linkwork.loads(SAMPLED_AND_KICKED)
+    found = engine(model, tmp_path, "found = engine.run();")
+    compare(linkwork.simulate(model), found, 1e-9)
+
+
 def test_what_needs_python_is_refused_by_name() -> None:
     event = Event("kick", symbol("rod.phi"), "falling", "set", callback=lambda t, q, v: {})
     with pytest.raises(UsageError, match="kick ask functions in Python"):

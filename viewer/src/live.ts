@@ -357,6 +357,7 @@ export class Live {
   }
 
   private stop(): void {
+    this.play?.end();
     this.play = undefined;
     this.stage.hand = undefined;
     this.free.setAttribute("aria-pressed", "false");

@@ -27,6 +27,7 @@
 /** A row of velocities, and by how much it changes. @typedef {{rows: Float64Array[], gaps: number[], holds: number[], resets: number[], rate: number}} Jump */
 
 const CLOSED = 1e-11, ROUNDING = 2 ** -46, HALF_THE_DIGITS = 2 ** -26, AGREEMENT = 1e-9; // as in tolerances.py
+const SMALL = 0.05; // of the scale of a row, as in closing.py: a start no further off closes where it stands
 const REACH = 0.5; // radians, or of the length of the mechanism: a start that moves further is reached in parts
 const LEAST_TURN = 2 ** -26; // of a way along which drivers are turned: where it ends, the mechanism locks
 const LEAST_PART = 1 / 64; // of the way from a start that is closed to one that is asked for
@@ -151,8 +152,10 @@ export class Engine {
     this.integers = new BigInt64Array(this.memory.buffer);
     this.first = this.numbers.slice(0, live.heap / 8);
     this.stated = this.state_stated();
-    /** Where the start was closed last, with what values. */
+    /** Where the start was closed last. @type {State} */
     this.home = this.nominal();
+    /** From where, and with what values, starts are reached: as linkwork wrote it, or a hand or another mode put it. */
+    this.base = this.nominal();
     /** Start values that are asked for, by their places. */
     this.fixed = { position: new Map(), velocity: new Map() };
     this.changed = false;
@@ -166,7 +169,7 @@ export class Engine {
     const { closing, arrays } = this.live;
     const [address, count] = arrays.values;
     const values = this.first.slice(address / 8, address / 8 + count);
-    return { values, q: [...closing.q], v: [...closing.v], stated: this.stated };
+    return { values, q: [...closing.q], v: [...closing.v], stated: this.stated, is_written: true };
   }
 
   /** @param {number} count @returns {[number, number]} */
@@ -237,7 +240,7 @@ export class Engine {
   reset() {
     this.numbers.set(this.first);
     this.fixed = { position: new Map(), velocity: new Map() };
-    this.home = this.nominal();
+    this.home = this.base = this.nominal();
     this.changed = false;
     this.closed = null;
   }
@@ -385,23 +388,31 @@ export class Engine {
     return found;
   }
 
-  /** @returns {State | Failure} */
+  /** It depends on the values and on what hands have put elsewhere, not on the way by which sliders came there: one
+   * that is stated and nearly closed is closed where it stands, as `linkwork run` does it; others are followed from
+   * `base`, which keeps the branch. @returns {State | Failure} */
   reach() {
     const { closing } = this.live;
     const values = this.at("values");
     const wanted = values.slice();
     if (wanted.some((x) => !Number.isFinite(x))) return { code: "bad-value", text: "a value is no number" };
     const kept = new Set(this.fixed.position.keys());
-    const { home } = this;
+    const { base } = this;
     const norm = (/** @type {number[]} */ q) => this.moved(q, new Array(closing.n_v).fill(0));
-    let [q, done, part] = [home.q, 0, 1];
-    let before = home.stated;
+    let [q, done, part] = [base.q, 0, 1];
+    let before = base.stated;
+    const { q: asked, v: rates } = this.state_stated();
+    for (const [k, x] of this.fixed.position) asked[k] = x;
+    if (base.is_written && this.scaled(asked).gap <= SMALL) {
+      const found = this.approach(closing.n_q > closing.n_v ? norm(asked) : asked, kept);
+      if (found.gap <= HALF_THE_DIGITS) [q, done] = [found.q, 1];
+    }
     for (let tries = 0; done < 1 && tries < 400; tries++) {
       const next = Math.min(1, done + part);
-      for (let k = 0; k < wanted.length; k++) values[k] = next === 1 ? wanted[k] : home.values[k] + next * (wanted[k] - home.values[k]);
+      for (let k = 0; k < wanted.length; k++) values[k] = next === 1 ? wanted[k] : base.values[k] + next * (wanted[k] - base.values[k]);
       const stated = this.state_stated();
       const guess = q.map((x, k) => x + stated.q[k] - before.q[k]);
-      for (const [k, x] of this.fixed.position) guess[k] = home.q[k] + next * (x - home.q[k]);
+      for (const [k, x] of this.fixed.position) guess[k] = base.q[k] + next * (x - base.q[k]);
       const from = closing.n_q > closing.n_v ? norm(guess) : guess;
       const found = this.approach(from, kept);
       const way = Math.max(0, ...found.q.map((x, k) => Math.abs(x - from[k]) / closing.q_scale[k]));
@@ -413,11 +424,10 @@ export class Engine {
     }
     values.set(wanted);
     if (done < 1) return this.describe_gap(q, kept);
-    const stated = this.state_stated();
-    const v = this.aligned(q, stated.v);
+    const v = this.aligned(q, rates);
     if ("code" in v) return v;
-    this.home = { values: wanted, q, v: v.v, stated };
-    return { q, v: v.v };
+    this.home = { q, v: v.v };
+    return this.home;
   }
 
   /** @param {number[]} q @param {Set<number>} kept @returns {Failure} */
@@ -528,16 +538,17 @@ export class Engine {
     if (this.course) y = this.course.begin_with(y);
     if (live.periods.length) this.sample(y);
     if (this.course) y = this.course.pass_others(this.numbers[this.where("x")], y);
-    this.first_held = Float64Array.from(this.held_now);
+    this.first_held = Float64Array.from(this.held_by("full"));
     this.numbers.set(y, this.where("x") + 1);
     if (!this.course?.stopped) return null;
     return { code: "impossible-event", text: this.course.stopped };
   }
 
-  /** What events and clocks change, now. */
-  get held_now() {
+  /** What events and clocks change, as it stands in the parameters of the loop, p, or of the evaluation, full.
+   * @param {"p" | "full"} name */
+  held_by(name) {
     const { held } = this.live.forms[this.form];
-    return this.at(this.now("full")).slice(held, held + this.live.held.length);
+    return this.at(this.now(name)).slice(held, held + this.live.held.length);
   }
 
   /** The first values of what is sampled. @param {number[]} y */
@@ -545,7 +556,7 @@ export class Engine {
     const { n, sampled } = this.live;
     this.at("asked").set([this.numbers[this.where("x")], ...y.slice(0, n)]);
     this.code.samples(this.to("asked"), this.to(this.now("full")), this.to("found"), this.to("scratch"));
-    const held = this.held_now;
+    const held = this.held_by("full");
     sampled.forEach((/** @type {number} */ place, /** @type {number} */ k) => {
       held[place] = this.at("found")[k];
     });
@@ -565,9 +576,6 @@ export class Engine {
     this.integers[at + clocks.n_noted] = 0n;
     this.tell("is_full", 0);
     this.held.sort((a, b) => a.t - b.t);
-    const { held } = this.live.forms[this.form];
-    const p = this.to(this.now("p")) / 8 + held;
-    this.keep_held(this.numbers.slice(p, p + this.live.held.length));
   }
 
   /** What events change has these values from now on. @param {ArrayLike<number>} values */
@@ -593,8 +601,8 @@ export class Engine {
 
   /** Go on by the other method, from the same state. */
   exchange() {
-    const { forms, n_rows, held } = this.live;
-    const [m, p, from] = [this.to(this.now("m")) / 8, this.to(this.now("p")) / 8, forms[this.form]];
+    const { forms, n_rows } = this.live;
+    const [m, values, from] = [this.to(this.now("m")) / 8, this.held_by("p"), forms[this.form]];
     this.form = 1 - this.form;
     const [into, m2] = [forms[this.form], this.to(this.now("m")) / 8];
     for (const name of ["m", "own", "look", "clocks"]) {
@@ -604,7 +612,7 @@ export class Engine {
     this.numbers.copyWithin(m2 + into.kept[0], m + from.kept[0], m + from.kept[1]);
     this.numbers.copyWithin(m2 + into.x, m + from.x, m + from.x + 1 + n_rows);
     for (const name of ["grazes", "signs"]) this.numbers.copyWithin(m2 + into[name], m + from[name], m + from[name] + from.n_watched);
-    this.keep_held(this.numbers.slice(p + from.held, p + from.held + held.length));
+    this.keep_held(values);
     if (into.clocks) {
       const ticks = this.to(this.form ? "clocks" : "clocks_stiff") / 8 + from.clocks.ticks;
       this.numbers.copyWithin(this.to(this.now("clocks")) / 8 + into.clocks.ticks, ticks, ticks + this.live.periods.length);
@@ -680,11 +688,17 @@ export class Engine {
     if (!(found.gap <= HALF_THE_DIGITS)) return this.posed(start.q);
     const v = this.aligned(found.q, this.state_stated().v);
     if ("code" in v) return v;
-    this.home = { values: this.at("values").slice(), q: found.q, v: v.v, stated: this.state_stated() };
+    this.settle({ q: found.q, v: v.v });
     this.fixed.position.clear();
     this.changed = true;
-    this.closed = { q: found.q, v: v.v };
+    this.closed = this.home;
     return this.posed(found.q);
+  }
+
+  /** Starts with other values are reached from this one from now on. @param {State} start */
+  settle(start) {
+    this.home = start;
+    this.base = { ...start, values: this.at("values").slice(), stated: this.state_stated(), is_written: false };
   }
 
   /** How many ways there are known to put it together. */
@@ -696,19 +710,20 @@ export class Engine {
    * @param {number} k @returns {Failure | null} */
   assemble(k) {
     const { modes, kept } = this.live.closing;
-    const [home, { position }, changed] = [this.home, this.fixed, this.changed];
+    const [home, base, { position }, changed] = [this.home, this.base, this.fixed, this.changed];
     const start = changed ? this.close() : home;
     const asked = "code" in start ? [] : kept.map((/** @type {number} */ i) => [i, start.q[i]]);
-    this.home = { ...this.nominal(), q: [...modes[k]] };
+    this.base = { ...this.nominal(), q: [...modes[k]], is_written: false };
     this.fixed.position = new Map(asked);
     this.changed = true;
     this.closed = null;
     const found = this.close();
     if (!("code" in found)) {
+      this.settle(found);
       this.fixed.position.clear();
       return null;
     }
-    [this.home, this.fixed.position, this.changed, this.closed] = [home, position, changed, null];
+    [this.home, this.base, this.fixed.position, this.changed, this.closed] = [home, base, position, changed, null];
     return found;
   }
 
@@ -750,8 +765,10 @@ export class Engine {
   go_on(times, stops) {
     const [m, p, own, w] = ["m", "p", "own", "w"].map((name) => this.to(this.now(name)));
     this.status = Number(this.code.advance(m, p, own, w, times, stops, this.to("rows"), BUDGET));
+    const held = this.held_by("p");
     const asked = this.take_moments();
     this.take_samples();
+    this.keep_held(held); // what was noted is of earlier times
     if (asked && this.course) this.status = this.course.meet(asked);
     if (this.status !== UNSUITED || this.live.forms.length < 2) return;
     this.exchange();
@@ -982,7 +999,7 @@ class Course {
 
   /** What events change, now. */
   get held() {
-    return [...this.engine.held_now];
+    return [...this.engine.held_by("full")];
   }
 
   /** What a program makes of (t, q, v). @param {string} name @param {number} t @param {ArrayLike<number>} y @param {number} count */
@@ -1490,13 +1507,19 @@ export class Play {
     return Boolean(this.hand) && this.engine.at("values")[this.hand.honey] !== 0;
   }
 
+  /** Leave the values as they were: with gravity, without hands and honey. */
+  end() {
+    const values = this.engine.at("values");
+    if (!this.gravity) for (const place of this.engine.live.switches.gravity) values[place] = this.values[place];
+    if (this.hand) for (const place of [...this.hand.holds, this.hand.honey]) values[place] = 0;
+  }
+
   /** Go on with the values of now. */
   restart() {
     const { engine } = this;
-    const { held } = engine.live.forms[engine.form];
-    const values = engine.at(engine.now("p")).slice(held, held + engine.live.held.length);
+    const held = engine.held_by("p");
     engine.prepare();
-    engine.keep_held(values);
+    engine.keep_held(held);
     engine.tell("started", 0);
     engine.tell("signed", 1);
   }
