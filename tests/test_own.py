@@ -355,6 +355,51 @@ def test_classes_that_do_not_fit_are_refused_when_they_are_made(make: Any, words
         make()
 
 
+@pytest.mark.parametrize(
+    ("base", "body", "words"),
+    [
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: 3.0}, "TypeError: .*float.*; write Psi"),
+        (PointPair, {"rows": ["a"], "Psi": lambda self, t, i, j: (i.phi,)}, "write rows = {'x': 'length'}"),
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, i, j: (i.phi,)}, r"write Psi\(self, t, i, j\)"),
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: (np.sin(i.phi),)}, r"use \+ - .*sqrt"),
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: i.point((1, 2, 3))}, "line [1-9]"),
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: (1 / 0,)}, "ZeroDivisionError"),
+        (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: ("a",)}, "tried out"),
+        (PointPairForce, {"Q": lambda self, i, j: None}, "NoneType"),
+        (PointPairForce, {"Q": lambda self, i, j: (3, 4)}, "tried out"),
+        (PointPairForce, {"Q": lambda self, i, j: nothing, "__annotations__": {}}, "NameError"),  # type: ignore[name-defined] # noqa: F821
+        (
+            BodyPointForce,
+            {"Q": lambda self, i: (), "__annotations__": {"k": float}},
+            "'k' of Wrong has no kind.*Length",
+        ),
+        (BodyPointForce, {"Q": lambda self, i: (), "__annotations__": {"k": list}}, "'k' of Wrong has no kind"),
+        (object, {"f": lambda self: 3}, "positional argument"),
+        (object, {"f": lambda self, t: "a"}, "tried out"),
+    ],
+)
+def test_faults_inside_own_classes_are_said_when_they_are_made(base: Any, body: Any, words: str) -> None:
+    """Never as an error of our insides: with the class, its line and what to do."""
+    with pytest.raises(UsageError, match=words) as raised:
+        element("wrong")(type("Wrong", (base,), body))
+    assert raised.value.code == "own-element"
+
+
+def test_an_own_motion_needs_no_parameters() -> None:
+    """x = 3 t^2."""
+
+    @element("gallop")
+    class Gallop:
+        def f(self, t: Any) -> Any:
+            return 3 * t**2
+
+    m = lw.PlanarModel("slide")
+    m.fix(O=(0, 0))
+    slide = m.prismatic("S", m.ground["O"], m.body("block", mass=1, inertia=1, points={"A": (0, 0)})["A"], axis=(1, 0))
+    m.driver("motor", slide, {"type": "gallop"})
+    assert m.kinematics(t_end=1)["block.x"][-1] == pytest.approx(3.0, abs=1e-12)
+
+
 PLUGIN = """
 from linkwork.own import PointPair, Vector, element
 

@@ -30,7 +30,15 @@ from linkwork.document import Data, Document, Keys, dump, name_fault, save
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
-from linkwork.errors import ModelError, UsageError, checked_methods, did_you_mean
+from linkwork.errors import (
+    FAULTS_OF_FUNCTIONS,
+    HERE,
+    USE_SYMBOLS,
+    ModelError,
+    UsageError,
+    checked_methods,
+    did_you_mean,
+)
 from linkwork.expressions.graph import Expr, as_expr, symbol
 from linkwork.methods import Analyses
 from linkwork.model import Model
@@ -40,7 +48,6 @@ from linkwork.modelfile.translation import Translation
 from linkwork.soundness import sound
 from linkwork.writing.printers import text
 
-HERE = str(Path(__file__).parent)
 SIGNALS = ("inputs", "outputs", "states")
 SECTIONS = ("bodies", "joints", "drivers", "forces", "events", "actuators", *SIGNALS)
 SETTINGS = ("gravity", "simulation", "view", "live")  # what is assigned
@@ -113,8 +120,8 @@ def traced(law: Callable[..., Any]) -> Expr:
     """Call a function with symbols of the names of its arguments, so that it becomes a formula of them."""
     try:
         return as_expr(law(*map(symbol, inspect.signature(law).parameters)))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of the function itself
-        hint = "use + - * / ** and the functions of linkwork.expressions.graph (sin, sqrt, select ...), or write a text"
+    except FAULTS_OF_FUNCTIONS as error:
+        hint = f"{USE_SYMBOLS}, or write a text"
         message = f"'{law.__name__}' is called once with symbols, and does not make a formula of them: {error}"
         raise ModelError(message, "not-a-formula", suggestion=hint, **where()) from error
 

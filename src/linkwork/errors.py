@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Class = TypeVar("Class", bound=type)
 
-HERE = str(Path(__file__).parent)
+HERE = str(Path(__file__).parent) + os.sep
+# What functions of users raise when they are called with symbols and do not take them, and what to do.
+FAULTS_OF_FUNCTIONS = (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError)
+USE_SYMBOLS = "use + - * / ** and the functions of linkwork.own (sin, sqrt, select ...)"
 MOST_SHOWN = 20  # errors of one file, or choices in a suggestion: a screen of lines
 MOST_FOUND = 200  # errors after which a file is read no further: suggestions for thousands take minutes
 MOST_NAMED = 6  # bodies or joints in one message

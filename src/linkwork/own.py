@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import get_annotations, signature
@@ -65,12 +65,13 @@ from linkwork.elements.quantities import (
 )
 from linkwork.elements.spatial import AxialPair, SpatialAxisPair, SpatialRevolute
 from linkwork.elements.vectors import Vector, norm
-from linkwork.errors import LinkworkError, UsageError, checked_call
+from linkwork.errors import FAULTS_OF_FUNCTIONS, HERE, USE_SYMBOLS, LinkworkError, UsageError, checked_call
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import (
     Expr,
     absolute,
+    as_expr,
     atan2,
     cos,
     exp,
@@ -88,7 +89,7 @@ from linkwork.expressions.graph import (
 )
 from linkwork.formulations.own import OwnFormulation, Solve, add_formulation
 from linkwork.integrators.methods.own import add_tableau
-from linkwork.modelfile.schema import is_required, keys
+from linkwork.modelfile.schema import ANYTHING, is_required, keys
 
 __all__ = [
     "Angle",
@@ -185,10 +186,16 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
         known = table.get(name)
         if known is not None and known.__module__.startswith("linkwork.elements."):
             raise UsageError(f"'{name}' is a type of linkwork; choose another name", "duplicate-name")
-        if get_annotations(cls) and "__dataclass_fields__" not in cls.__dict__:
-            cls = dataclass(frozen=True, eq=False, kw_only=True)(cls)  # type: ignore[assignment]
-        if table is not MOTIONS:
+        try:
+            if "__dataclass_fields__" not in cls.__dict__:
+                cls = dataclass(frozen=True, eq=False, kw_only=True)(cls)  # type: ignore[assignment]
             _try_out(cls, name, space)
+        except FAULTS_OF_FUNCTIONS as error:
+            frames = extract_tb(error.__traceback__)
+            line = [f", line {x.lineno}" for x in frames if not x.filename.startswith((HERE, "<string>"))][-1:]
+            message = f"{cls.__name__} is tried out with symbols{''.join(line)}: {type(error).__name__}: {error}"
+            ways = "write Psi(self, t, i, j), slip(self, t, i, j), Q(self, *frames) or f(self, t)"
+            raise UsageError(f"{message}; {ways}, and {USE_SYMBOLS}", "own-element") from error
         table[name] = cls
         return cls
 
@@ -218,9 +225,13 @@ def _table(cls: type, space: Space) -> dict[str, Any]:
 
 def _try_out(cls: type, name: str, space: Space) -> None:
     """Form the equations of one such element with symbols for its numbers: what it returns must fit its bodies."""
+    for key, holds, _ in keys(cls):
+        if holds is ANYTHING and key in get_annotations(cls):
+            kinds = "one of Number, Length, Angle, Mass, Time, Stiffness, Damping ... of linkwork.own"
+            raise UsageError(f"field '{key}' of {cls.__name__} has no kind; annotate it as {kinds}", "own-element")
     body: Any = PlanarBody if space == "planar" else SpatialBody
     size, n_v = (2, 3) if space == "planar" else (3, 6)
-    given: dict[str, Any] = {"name": "trial"}
+    given: dict[str, Any] = {field.name: "trial" for field in fields(cls) if field.name == "name"}
     bodies = {"body": body("b"), "body_i": body("i"), "body_j": body("j"), "carrier": Ground()}
     point = tuple(symbol(f"trial {x}") for x in "xyz"[:size])
     given |= {field.name: point for field in fields(cls) if field.name in ("s", "s_i", "s_j")}
@@ -233,6 +244,9 @@ def _try_out(cls: type, name: str, space: Space) -> None:
         elif is_required(field):
             given[field.name] = point if holds.form in ("vector", "axis") else symbol(f"trial {key}")
     made: Any = cls(**given)
+    if not issubclass(cls, Joint | Force):
+        as_expr(made.f(symbol("t")))
+        return
     frames = [
         body(x).frame([symbol(f"{x} q{k}") for k in range(7)], [symbol(f"{x} v{k}") for k in range(6)])
         if not isinstance(each, Ground)
@@ -242,8 +256,11 @@ def _try_out(cls: type, name: str, space: Space) -> None:
     if isinstance(made, Joint):
         t = symbol("t")
         for made_of, named, found in (("Psi", made.rows, made.Psi), ("slip", made.slips, made.slip)):
-            if len(rows := [*found(t, *frames)]) != len(named):
-                names = "rows" if made_of == "Psi" else "slips"
+            names = "rows" if made_of == "Psi" else "slips"
+            if not isinstance(named, Mapping):
+                message = f"{names} = {named!r} of '{name}' give no kinds to names; write {names} = {{'x': 'length'}}"
+                raise UsageError(message, "own-element")
+            if len(rows := [*map(as_expr, found(t, *frames))]) != len(named):
                 message = f"{made_of} of '{name}' has {len(rows)} rows, but `{names}` names {len(named)}"
                 raise UsageError(message, "own-element")
         speeds = {x for frame in frames for x in frame.v}
@@ -254,7 +271,7 @@ def _try_out(cls: type, name: str, space: Space) -> None:
         if wrong := [kind for kind in kinds if kind not in ("length", "angle", "number")]:
             raise UsageError(f"a row of '{name}' is '{wrong[0]}', not a length, an angle or a number", "own-element")
         return
-    forces = [len(Q) for Q in made.Q(*frames)]
+    forces = [len([*map(as_expr, Q)]) for Q in made.Q(*frames)]
     if forces != [n_v] * len(made.bodies):
         message = f"Q of '{name}' has {forces} components, not {n_v} for each of its {len(made.bodies)} bodies"
         raise UsageError(f"{message}; frame.force_at(s, F) and frame.torque(T) give them", "own-element")
