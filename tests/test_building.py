@@ -370,6 +370,10 @@ WRONG = {
     "setattr(m, 'name', 'other')": "no setting 'name'",
     "lw.PlanarModel('x', l=float('nan'))": "not a finite number",
     "m.revolute('R', crank['A'], lw.PlanarModel('o').body('rocker', mass=1, points=dict(R=(0, 0))))": "an element of",
+    "m.change('A', i=lw.PlanarModel('o').body('rocker', mass=1, points=dict(B=(0, 0)))['B'])": "an element of",
+    "m.driver('second', (crank['A'], 'ground.C', 'x'), 't')": "is not two points",
+    "m.actuator('second', (crank['A'], 'ground.C', 'x'))": "is not two points",
+    "m.actuator('second', {'a': 1})": "should be a text",
     "m.driver('second', lw.PlanarModel('o').body('crank', mass=1), 't')": "an element of",
 }
 
@@ -385,6 +389,54 @@ def test_what_is_wrong_is_refused_when_it_is_written(code: str) -> None:
     if isinstance(raised.value, ModelError) and "t_end='" not in code:
         assert all(error.file == "<string>" and error.line == 1 for error in raised.value.errors)
     assert str(m) == before
+
+
+def test_a_change_takes_what_adding_takes() -> None:
+    m, n = four_bar(), four_bar()
+    m.change("A", i=m["coupler"], j=m["crank"])
+    n.change("A", i="coupler.A", j="crank.A")
+    assert m == n
+    m.body("plate", mass=np.array(3.0), inertia=1)
+    assert m.entry("bodies", "plate")["mass"] == 3.0
+
+
+def test_settings_are_changed_as_a_whole() -> None:
+    """What is handed out cannot be changed unchecked, and is taken again."""
+    m = four_bar()
+    m.simulation, m.view = dict(t_end=1, start=dict(O="30 deg")), dict(units=["mm"])
+    for change in ("m.simulation['t_end'] = '3 kg'", "m.simulation['start']['O'] = 1", "m.view['units'][0] = 'kg'"):
+        with pytest.raises(TypeError, match="item assignment"):
+            exec(change, {"m": m})
+    with pytest.raises(TypeError, match="item assignment"):
+        m.parameters["r"] = 1  # type: ignore[index]
+    m.simulation = {**m.simulation, "t_end": "3 s"}
+    assert m.simulation == {"t_end": "3 s", "start": {"O": "30 deg"}}
+    assert m.view == {"units": ("mm",)}
+    assert m.gravity == (0, -9.81)
+
+
+def test_only_what_is_named_is_needed() -> None:
+    """Names are whole: "e" is none of "revolute", the body m none of "3 m", the joint S not the point ground.S."""
+    m = four_bar()
+    for name in ("e", "m", "S"):
+        m.body(name, mass=1, inertia=1, points=dict(S=(0, 0)))
+        m.remove(name)
+    m.remove("motor")
+    m.revolute("S", m.ground, m.body("plate", mass=1, inertia=1, points=dict(S=(0, 0))))
+    m.remove("S")
+    m.torque("push", m["plate"], torque="2*coupler.phi")
+    m.remove("A")
+    m.remove("B")
+    m.remove("spring")
+    with pytest.raises(ModelError, match=r"'coupler' is needed by forces\.push"):
+        m.remove("coupler")
+
+
+def test_the_line_of_a_module_beside_the_package_is_told() -> None:
+    file = Path(lw.__file__).parent.with_name("linkwork_mine.py")
+    code = compile("\n\nm.body('rod', mass='2 m')", str(file), "exec")
+    with pytest.raises(ModelError, match=r"linkwork_mine\.py:3: bodies.rod.mass"):
+        exec(code, {"m": four_bar()})
 
 
 def test_a_law_may_be_a_function_that_is_called_once_with_symbols() -> None:

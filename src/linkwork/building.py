@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,7 +70,9 @@ class Part:
         if point not in known:
             message, hint = f"body '{self.name}' has no point '{point}'", did_you_mean(str(point), known)
             raise ModelError(message, "unknown-point", value=point, suggestion=hint, **where())
-        return f"{self.name}.{point}"
+        found = Point(f"{self.name}.{point}")
+        found.body = self
+        return found
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.model.entry(self.section, self.name).get("points", {})]
@@ -79,6 +82,12 @@ class Part:
 
     def __repr__(self) -> str:
         return f"<{self.section} '{self.name}' of '{self.model.name}'>"
+
+
+class Point(str):
+    """The name of a point or a direction, which knows of which body."""
+
+    body: Part
 
 
 def where() -> dict[str, Any]:
@@ -97,14 +106,14 @@ def plain(value: Any) -> Any:
 
     What it cannot hold stays, and is refused by its type.
     """
-    if isinstance(value, Part):
-        return value.name
+    if isinstance(value, Part | Point):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0:
+        return value.item()
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, Sequence | set | np.ndarray) and not isinstance(value, str | bytes):
         return [plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, Expr):
         return text(value)
     if inspect.isfunction(value):
@@ -127,10 +136,19 @@ def traced(law: Callable[..., Any]) -> Expr:
 
 
 def setting(name: str, about: str) -> Any:
-    """Make a property of models that keeps a section of the file."""
+    """Make a property of models that keeps a section of the file; it is set as a whole, so that it is checked."""
     return property(
-        lambda model: model.document.data.get(name, {}), lambda model, value: model._set((name,), value), doc=about
+        lambda model: frozen(model.document.data.get(name, {})),
+        lambda model, value: model._set((name,), value),
+        doc=about,
     )
+
+
+def frozen(value: Any) -> Any:
+    """Return what can be read and not changed."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: frozen(entry) for key, entry in value.items()})
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
 @checked_methods
@@ -212,22 +230,26 @@ class Builder(Analyses):
 
     @property
     def gravity(self) -> Any:
-        return self.document.data.get("gravity", schema.GRAVITY[self.space])
+        return frozen(self.document.data.get("gravity", schema.GRAVITY[self.space]))
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
         self._set(("gravity",), value)
 
     simulation = setting(
-        "simulation", 'Settings of runs that a file keeps: m.simulation = dict(t_end="2 s", step="1 ms").'
+        "simulation",
+        """Settings of runs that a file keeps: m.simulation = dict(t_end="2 s", step="1 ms").
+
+        One is changed with the others: m.simulation = {**m.simulation, "t_end": "3 s"}.
+        """,
     )
     view = setting("view", 'What is shown: m.view = dict(units=["deg", "mm"]).')
     live = setting("live", 'The ranges in which a live page changes values: m.live = {"l": "0.5 m .. 1.5 m"}.')
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as they were written."""
-        return dict(self._section("parameters"))
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters as they were written; m.copy(r="50 mm") has other values."""
+        return frozen(self._section("parameters"))  # type: ignore[no-any-return]
 
     def _section(self, section: str) -> dict[str, Any]:
         found: Any = self.document.data[section]
@@ -329,9 +351,9 @@ class Builder(Analyses):
 
     def driver(self, name: str, driven: Any, motion: Any, freedom: str | None = None) -> Part:
         """Drive a joint, or the measure between a pair of points, by a motion: a formula of t, or dict(type=...)."""
-        pair = isinstance(driven, Sequence) and not isinstance(driven, str)
-        what = dict(zip("ij", driven, strict=False)) if pair else {"joint": driven}
-        return self._add("drivers", name, {**what, "motion": motion, "freedom": freedom})
+        return self._add(
+            "drivers", name, {**(_pair(driven) or {"joint": driven}), "motion": motion, "freedom": freedom}
+        )
 
     def actuator(self, name: str, pushed: Any, **given: Any) -> Part:
         """Add a force whose size is asked for: on a joint, between a pair of points, or on a body or its point.
@@ -339,13 +361,8 @@ class Builder(Analyses):
         actuator("m", O), actuator("leg", (base["A"], top["B"])), actuator("t", crank, axis=(0, 0, 1)); `freedom` of a
         joint, `size` as a formula, `weight`.
         """
-        if isinstance(pushed, Sequence) and not isinstance(pushed, str):
-            what = dict(zip("ij", pushed, strict=False))
-        else:
-            section = (
-                pushed.section if isinstance(pushed, Part) else "joints" if pushed in self._section("joints") else ""
-            )
-            what = {"joint" if section == "joints" else "on": pushed}
+        is_joint = plain(pushed) in [*self._section("joints")] and getattr(pushed, "section", "joints") == "joints"
+        what = _pair(pushed) or {"joint" if is_joint else "on": pushed}
         return self._add("actuators", name, {**what, **given})
 
     def event(
@@ -425,7 +442,10 @@ class Builder(Analyses):
         `copy` those of parameters.
         """
         part = self[name]
-        self._set((part.section, name), {**self.entry(part.section, name), **given})
+        entry = self.entry(part.section, name)
+        types: Mapping[str, Any] = {"joints": JOINTS, "forces": FORCES}.get(part.section, {}).get(self.space, {})
+        cls = schema.BODIES[self.space] if part.section == "bodies" else types.get(entry.get("type", ""))
+        self._set((part.section, name), {**entry, **self._as_written(cls, name, given)})
         return part
 
     def remove(self, name: str) -> None:
@@ -451,15 +471,25 @@ class Builder(Analyses):
         other._set(("parameters",), {**known, **plain(parameters)})
         return other
 
-    def _check_own(self, given: Mapping[str, Any]) -> None:
-        """Refuse elements of other models, of which only the name would be taken."""
+    def _as_written(self, cls: type | None, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return keys of an element of a class as files have them: points for bodies, and those of hard points.
+
+        Elements of other models, of which only the name would be taken, are refused.
+        """
         for part in _parts(given):
             if part.model._origin is not self._origin:
                 message, hint = f"{part!r} is not an element of '{self.name}'", f"write its own, m['{part.name}']"
                 raise ModelError(message, "other-model", value=part.name, suggestion=hint, **where())
+        found = dict(given)
+        for key, holds, _ in schema.keys(cls) if cls else ():
+            if holds.form == "point" and isinstance(body := given.get(key), Part):
+                found[key] = body[name]
+            elif holds.form == "points" and key in given:
+                found[key] = self._points(given[key])
+        return found
 
-    def _add(self, section: str, name: str, given: Mapping[str, Any]) -> Part:
-        self._check_own(given)
+    def _add(self, section: str, name: str, given: Mapping[str, Any], cls: type | None = None) -> Part:
+        given = self._as_written(cls, name, given)
         fault = name_fault(name) if isinstance(name, str) else f"is not a text: {name!r}"
         if fault:
             raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, **where())
@@ -533,9 +563,19 @@ def _may_come_later(error: ModelError) -> bool:
     return bool(names_body) or error.code == "never-engaged"
 
 
+def _pair(given: Any) -> dict[str, Any]:
+    """Return what a measure lies between, if points are given."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return {}
+    if len(given) != 2:
+        message, hint = f"{given!r} is not two points", "write (crank['A'], rod['B']); a freedom is given by keyword"
+        raise ModelError(message, "wrong-shape", suggestion=hint, **where())
+    return dict(zip("ij", given, strict=True))
+
+
 def _parts(value: Any) -> Iterator[Part]:
-    if isinstance(value, Part):
-        yield value
+    if isinstance(value, Part | Point):
+        yield value if isinstance(value, Part) else value.body
     elif isinstance(value, dict | list | tuple):
         for entry in value.values() if isinstance(value, dict) else value:
             yield from _parts(entry)
@@ -550,8 +590,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _mentions(entry: Any, name: str) -> bool:
-    """Return whether a text of an entry may speak of this element."""
-    return any(name in text for text in _texts(entry))
+    """Return whether a text of an entry speaks of this element: "rod", "rod.A", "2*rod.phi", "reaction:rod"."""
+    whole = re.compile(rf"(?<![\w.]){re.escape(name)}\.[^\W\d]|:{re.escape(name)}(?!\w)")
+    return any(text == name or whole.search(text) for text in _texts(entry))
 
 
 def _with_what_it_needs(data: Mapping[str, Any], place: Keys) -> dict[str, Data]:
@@ -584,14 +625,7 @@ def method(section: str, cls: type, type_name: str = "") -> Callable[..., Part]:
         if len(arguments) > len(first):
             message = f"only {', '.join(['name', *first])} are given by position, all else by keyword"
             raise ModelError(message, "too-many-arguments", path=f"{section}.{name}", **where())
-        given = {**dict(zip(first, arguments, strict=False)), **given}
-        self._check_own(given)
-        for key, holds, _ in schema.keys(cls):
-            if holds.form == "point" and isinstance(part := given.get(key), Part):
-                given[key] = part[name]
-            elif holds.form == "points" and key in given:
-                given[key] = self._points(given[key])
-        return self._add(section, name, {**own_type, **given})
+        return self._add(section, name, {**own_type, **dict(zip(first, arguments, strict=False)), **given}, cls)
 
     ways = inspect.Parameter
     parameters = [ways("self", ways.POSITIONAL_OR_KEYWORD), ways("name", ways.POSITIONAL_OR_KEYWORD)]

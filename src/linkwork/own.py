@@ -227,8 +227,8 @@ def _try_out(cls: type, name: str, space: Space) -> None:
     """Form the equations of one such element with symbols for its numbers: what it returns must fit its bodies."""
     for key, holds, _ in keys(cls):
         if holds is ANYTHING and key in get_annotations(cls):
-            kinds = "one of Number, Length, Angle, Mass, Time, Stiffness, Damping ... of linkwork.own"
-            raise UsageError(f"field '{key}' of {cls.__name__} has no kind; annotate it as {kinds}", "own-element")
+            known = "one of Number, Length, Angle, Mass, Time, Stiffness, Damping ... of linkwork.own"
+            raise UsageError(f"field '{key}' of {cls.__name__} has no kind; annotate it as {known}", "own-element")
     body: Any = PlanarBody if space == "planar" else SpatialBody
     size, n_v = (2, 3) if space == "planar" else (3, 6)
     given: dict[str, Any] = {field.name: "trial" for field in fields(cls) if field.name == "name"}
