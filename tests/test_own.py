@@ -428,7 +428,7 @@ def test_the_command_line_loads_plugins_by_the_word_of_the_user_only(
     assert answer(["--plugins", str(tmp_path / "none.py"), "check", str(model)]) == 2
     plugin.write_text(PLUGIN.replace('"glue"', '"revolute"'))
     with pytest.raises(UsageError, match="'revolute' is a type of linkwork"):
-        load_plugins([plugin])
+        load_plugins([str(plugin)])
 
 
 def add_range_space(**given: Any) -> Any:
@@ -475,6 +475,8 @@ def test_compare_ranks_an_own_formulation_and_explain_holds_it_to_its_equations(
     ("returned", "words"),
     [
         (lambda M, J, Q, g: Q, "not a and lam"),
+        (lambda M, J, Q, g: ("a", "b"), "not a and lam"),
+        (lambda M, J, Q, g: None, "not a and lam"),
         (lambda M, J, Q, g: (Q[1:], g), "returns 8 accelerations, not 9"),
         (lambda M, J, Q, g: (Q, Q), "returns 9 multipliers, not 8"),
     ],

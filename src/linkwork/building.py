@@ -37,6 +37,7 @@ from linkwork.errors import (
     USE_SYMBOLS,
     ModelError,
     UsageError,
+    check_choice,
     checked_methods,
     did_you_mean,
 )
@@ -257,8 +258,11 @@ class Builder(Analyses):
 
     def entry(self, section: str, name: str) -> dict[str, Any]:
         """Return the keys of an element as a file has them."""
-        found: dict[str, Any] = self._section("ground") if section == "ground" else self._section(section)[name]
-        return found
+        if section == "ground":
+            return self._section("ground")
+        check_choice("section", section, SECTIONS)
+        check_choice("element", name, self._section(section))
+        return self._section(section)[name]  # type: ignore[no-any-return]
 
     def names(self) -> list[str]:
         """Return the names of all elements."""

@@ -253,10 +253,9 @@ def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        name = function.__qualname__.removesuffix(".__init__").split(".")[-1]
-
         @wraps(function)
         def checked(*args: P.args, **options: P.kwargs) -> R:
+            name = type(args[0]).__name__ if args and function.__name__ == "__init__" else function.__name__
             for wrong in spellings.keys() & options.keys():
                 raise UsageError(f"{name} has no argument '{wrong}'; write {spellings[wrong]}", "moved-argument")
             said = _spellings.set(spellings) if spellings else None

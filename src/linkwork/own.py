@@ -306,9 +306,9 @@ def formulation(name: str, needs_regular_mass: bool = True) -> Callable[[Solve],
 
 
 @checked_call()
-def load_plugins(files: Iterable[FilePath]) -> None:
+def load_plugins(files: Iterable[str | FilePath]) -> None:
     """Import Python files with own elements, formulations or integrators."""
-    for file in files:
+    for file in map(FilePath, files):
         spec = spec_from_file_location(file.stem, file)
         if not file.is_file() or spec is None or spec.loader is None:
             raise UsageError(f"'{file}' is not a Python file", "no-plugin")

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
-from linkwork.errors import UsageError, check_choice, check_number, check_text, checked_methods, did_you_mean
+from linkwork.errors import UsageError, check_choice, check_number, check_text, checked_methods
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
-from linkwork.expressions.graph import symbol
+from linkwork.expressions.graph import Expr, symbol
 from linkwork.expressions.parser import ExpressionError, parse
 from linkwork.records import Printed, kept
 from linkwork.resulttable import TABLES, check_package, write_table
@@ -58,6 +58,13 @@ class Quantity(NamedTuple):
     unit: str
 
 
+class Values(dict[str, Any]):
+    """Values by the names of quantities; others are refused."""
+
+    def __missing__(self, name: str) -> None:
+        check_choice("quantity", name, self)
+
+
 @dataclass(frozen=True, repr=False)
 class Peak(Printed):
     """A value that a quantity takes at a report time."""
@@ -72,7 +79,8 @@ class Peak(Printed):
         return self.value
 
     def __str__(self) -> str:
-        return f"{self.value + 0.0:.6g} {self.unit} at t = {self.t:.6g} {self.time_unit}"
+        value = f"{self.value + 0.0:.6g} {self.unit}".rstrip()
+        return f"{value} at t = {self.t:.6g} {self.time_unit}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,18 +171,18 @@ class Readings(Mapping[str, Array]):
         columns = [self.quantity(name).values for name in self.components(text) if name in self.quantities]
         if columns:
             return columns[0] if len(columns) == 1 else np.asarray(np.linalg.norm(columns, axis=0))
-        known = {name: symbol(name) for name in self}
+        formula = self._formula(text)
+        found = _evaluate(formula, {x: self.quantity(str(x.value)).values for x in _symbols(formula)})
+        return np.broadcast_to(found, np.broadcast_shapes(found.shape, self["t"].shape))
+
+    def _formula(self, text: str) -> Expr:
+        """Read a formula of quantities."""
         try:
-            formula = parse(text, known)
+            return parse(text, {name: symbol(name) for name in self})
         except ExpressionError as error:
             if re.fullmatch(r"[\w.:]+", text):
                 self.quantity(text)
             raise UsageError(f"'{text}': {error.reason}", error.code) from None
-        used = [str(x.value) for x in ordered([formula]) if x.op == "symbol"]
-        values = {known[name]: self.quantity(name).values for name in used}
-        with np.errstate(all="ignore"):  # where a formula has no number, that is none
-            (found,) = evaluate([formula], values, numpy_arithmetic())
-        return np.broadcast_to(np.asarray(found, dtype=float), np.broadcast_shapes(np.shape(found), self["t"].shape))
 
     def _peak(self, name: str, values: Array, k: Any) -> Peak:
         if not len(values):
@@ -231,7 +239,7 @@ class Readings(Mapping[str, Array]):
             raise UsageError(f"t = {t!r} is not within the motion", "out-of-range")
         rows = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, max(len(times) - 2, 0))
         found = {name: self._between(name, rows, moments) for name in self}
-        return {name: float(values[0]) for name, values in found.items()} if is_one else found
+        return Values({name: float(values[0]) for name, values in found.items()} if is_one else found)
 
     def _time(self, t: float | str) -> float:
         if not isinstance(t, str):
@@ -267,27 +275,17 @@ class Readings(Mapping[str, Array]):
         left, sign, right = equation.partition("=")
         if not sign or not left.strip() or not right.strip():
             raise UsageError(f"'{equation}' is not an equation; write for example 'crank.phi = pi'", "bad-value")
-        left, right = self._number(left, right), self._number(right, left)
-        text, known = f"({left}) - ({right})", self._symbols(equation)
-        try:
-            g = parse(text, known)
-        except ExpressionError as error:
-            raise UsageError(f"'{equation}': {error.reason}", error.code) from None
-        table = numpy_arithmetic()
-        used = [name for name in known if re.search(rf"(?<![\w.:]){re.escape(name)}(?![\w.])", equation)]
-
-        def at(values: Mapping[str, Array]) -> Array:
-            (found,) = evaluate([g], {known[name]: x for name, x in values.items()}, table)
-            return np.asarray(found, dtype=float)
-
+        left, right = self._number(left.strip(), right.strip()), self._number(right.strip(), left.strip())
+        g = self._formula(left) - self._formula(right)
+        used = {x: str(x.value) for x in _symbols(g)}
         t = self["t"]
-        rows = np.broadcast_to(at({name: self[name] for name in used}), t.shape)
+        rows = np.broadcast_to(_evaluate(g, {x: self[name] for x, name in used.items()}), t.shape)
         found = [float(x) for x in t[rows == 0.0]]
         for k in np.flatnonzero(rows[:-1] * rows[1:] < 0.0):
             low, high = float(t[k]), float(t[k + 1])
             begins = rows[k] > 0.0
             while (middle := 0.5 * (low + high)) not in (low, high):
-                here = at({name: self._between(name, int(k), np.array([middle])) for name in used})[0]
+                here = _evaluate(g, {x: self._between(name, int(k), np.array([middle])) for x, name in used.items()})[0]
                 low, high = (middle, high) if (here > 0.0) == begins else (low, middle)
             found.append(high)
         return np.array(sorted(found))
@@ -296,15 +294,8 @@ class Readings(Mapping[str, Array]):
         """Read a quantity, "90 deg", as a number in the unit of what it is compared with; other texts as they are."""
         if units.unit_of(side) is None:
             return side
-        unit = plain(self.unit(other.strip()))
-        return repr(units.value_of(other.strip(), side, unit) / float(units.parse_unit(unit).factor))
-
-    def _symbols(self, text: str) -> dict[str, Any]:
-        """Return symbols of the quantities that a text can name: those without a colon."""
-        for name in re.findall(r"[^\W\d][\w.]*:[\w.]+", text):
-            hint = did_you_mean(name, [own for own in self if ":" not in own])
-            raise UsageError(f"'{name}' cannot stand in an equation" + (f"; {hint}" if hint else ""), "bad-value")
-        return {name: symbol(name) for name in self if ":" not in name}
+        unit = plain(self.unit(other))
+        return repr(units.value_of(other, side, unit) / float(units.parse_unit(unit).factor))
 
     def dataframe(self, *patterns: str) -> pandas.DataFrame:
         """Return a pandas data frame, the time its index, with a column for every quantity that fits.
@@ -319,6 +310,16 @@ class Readings(Mapping[str, Array]):
         frame = pandas.DataFrame({name: self[name] for name in names}, index=pandas.Index(self["t"], name="t"))
         frame.attrs["units"] = {name: self.unit(name) for name in ("t", *names)}
         return frame
+
+
+def _symbols(formula: Expr) -> list[Expr]:
+    return [x for x in ordered([formula]) if x.op == "symbol"]
+
+
+def _evaluate(formula: Expr, values: Mapping[Expr, Array]) -> Array:
+    with np.errstate(all="ignore"):  # where a formula has no number, that is none
+        (found,) = evaluate([formula], values, numpy_arithmetic())
+    return np.asarray(found, dtype=float)
 
 
 def plain(unit: str) -> str:
@@ -395,7 +396,12 @@ class InUnits(Readings):
             write_table(self.quantities, part, self.name)
 
     def to(self, *names: str) -> InUnits:
-        return in_units(self.motion, names)
+        """Return the motion in these units too; one of the same kind takes the place of an earlier one."""
+        if names == ("SI",):
+            return in_units(self.motion, names)
+        new = [unit.exponents for unit in units.choose_units(names).values()]
+        others = [name for name, unit in self.wanted.items() if unit.exponents not in new]
+        return in_units(self.motion, (*others, *names))
 
     def __repr__(self) -> str:
         return f"{self.motion!r} in {', '.join(self.wanted)}"

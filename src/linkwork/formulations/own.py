@@ -41,9 +41,11 @@ class OwnFormulation(Formulation):
     def find(self, M: Array, Psi_q: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
         """Find what the function returns, refused if it is not n accelerations and m multipliers."""
         found = self.solve(M, Psi_q, Q, gamma)
-        if not isinstance(found, tuple | list) or len(found) != 2:
-            raise UsageError(f"formulation '{self.name}' returns {found!r:.60}, not a and lam", "own-formulation")
-        a, lam = (np.asarray(x, dtype=float).ravel() for x in found)
+        try:
+            a, lam = (np.asarray(x, dtype=float).ravel() for x in found)
+        except (TypeError, ValueError):
+            message = f"formulation '{self.name}' returns {found!r:.60}, not a and lam"
+            raise UsageError(message, "own-formulation") from None
         for name, x, size in (("accelerations", a, len(Q)), ("multipliers", lam, len(gamma))):
             if len(x) != size:
                 message = f"formulation '{self.name}' returns {len(x)} {name}, not {size}"

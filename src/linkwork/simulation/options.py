@@ -12,7 +12,7 @@ from linkwork import units
 from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Weights
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
-from linkwork.errors import UsageError, check_choice, check_number, check_values, option
+from linkwork.errors import UsageError, check_choice, check_number, check_values, checked_methods, option
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations
 from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 from linkwork.integrators.methods.tableaus import Tableau
@@ -32,6 +32,7 @@ MOST_STEPS = 2_000_000  # tried in one run unless more are allowed: a minute or 
 GAIN = 100.0  # in the time of a run, of Baumgarte's stabilization unless given: gaps close in a hundredth of it
 
 
+@checked_methods
 @dataclass(frozen=True)
 class Baumgarte:
     """Baumgarte's stabilization, Psi_q a = gamma - 2 alpha Psi_dot - beta^2 Psi, with gains per second.
@@ -49,6 +50,7 @@ class Baumgarte:
                 raise UsageError(f"{name} = {gain:g} is not a gain per second", "bad-gain")
 
 
+@checked_methods
 @dataclass(frozen=True)
 class Ranked:
     """A formulation on full matrices that takes values up to `tolerance` of the largest for zero.
@@ -60,6 +62,7 @@ class Ranked:
     tolerance: float
 
 
+@checked_methods
 @dataclass(frozen=True)
 class Integrator:
     """An integrator with limits: its longest step, and how many steps it may try before the run stops.
@@ -75,7 +78,8 @@ class Integrator:
         check_number("max_steps", self.max_steps)
         if not self.max_steps >= 1:
             raise UsageError(f"max_steps = {self.max_steps} leaves no step to try", "bad-max-steps")
-        check_number("max_step", self.longest)
+        if not self.longest > 0.0:
+            raise UsageError(f"max_step = {self.max_step} is not a step; leave it out for any", "bad-max-step")
 
     @property
     def longest(self) -> float:
@@ -84,6 +88,7 @@ class Integrator:
         return np.inf if limit is None else limit
 
 
+@checked_methods
 @dataclass(frozen=True)
 class Start:
     """Where a motion begins, and how start values are corrected until they fit the joints.
