@@ -100,8 +100,9 @@ def test_zeros_that_are_values_leave_the_motion_as_it_is() -> None:
 
 @pytest.mark.slow
 def test_what_needs_python_is_replayed() -> None:
-    """An input that is sampled is asked for along the way."""
-    sampled = 'inputs: {u: {value: "sin(t)", every: 0.1}}\nforces: {push: {type: torque, on: crank, torque: u}}\n'
-    *_, whole = answers(DRAWN + sampled)
+    """An input that is sampled is asked for along the way, and a law switches at a time that follows a parameter."""
+    sampled = 'parameters: {T: 0.35}\ninputs: {u: {value: "sin(t)", every: 0.1}}\n'
+    push = 'forces: {push: {type: torque, on: crank, torque: "if(t < T, u, 0)"}}\n'
+    *_, whole = answers(DRAWN + sampled + push)
     assert "live" not in whole["page"]
     assert "computes no others" in whole["trouble"]
