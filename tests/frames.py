@@ -11,10 +11,12 @@ from linkwork.mechanisms import MECHANISMS
 from linkwork.modelfile import load
 
 PLACES = {"O": (0, 0), "H": (0.4, -0.2), "N": (0.1, -0.8), "M": (1.9, -1.4), "G": (1.6, 0.4), "D": (2.2, -0.4)}
+PLACES |= {"C": (2.5, -1.4), "B": (2.9, -1.1), "A": (2.9, -1.9), "K": (3.4, -1.9)}
 
 
 # Origin, what the x axis points to, points [tartari2019, table 3; frame 4 as its program has it].
 FRAMES = {"boom": "OD ODAM", "arm": "DC DCG", "bucket": "AK AKB", "link": "CB CB"}
+FRAMES |= {"cylinder1": "N N", "rod1": "M M", "cylinder2": "H H", "rod2": "G G"}
 
 
 def in_frames_of_the_source() -> dict[str, object]:

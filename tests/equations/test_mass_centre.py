@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from frames import CRANK, FRAMES, PLACES, frames_of_the_source
+from frames import CRANK, frames_of_the_source
 from scipy.integrate import solve_ivp
 
 from linkwork.assembly.assemble import assemble
@@ -57,10 +57,6 @@ def test_a_pendulum_swings_about_its_point_whatever_the_frame(
     np.testing.assert_allclose(motion["rod.E.y"], O["y"] + np.sin(angle[0]), atol=1e-8)
     np.testing.assert_allclose(motion["reaction:O.y"], 2 * (motion["rod.ay"] + 9.81), atol=1e-8)
     np.testing.assert_allclose(motion["reaction:O.torque"], 0.0, atol=1e-8)
-
-
-PLACES |= {"C": (2.5, -1.4), "B": (2.9, -1.1), "A": (2.9, -1.9), "K": (3.4, -1.9)}
-FRAMES |= {"cylinder1": "N N", "rod1": "M M", "cylinder2": "H H", "rod2": "G G"}
 
 
 def test_a_mechanism_in_the_frames_of_its_source_moves_alike() -> None:
