@@ -75,6 +75,24 @@ def leave_loops(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
 
 
 @kernel
+def halve_and_double(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """Lanes go round early with what they have set for the next round, while others set it otherwise."""
+    u, width = 0.0, 1.0
+    for r in range(30):
+        if u >= 1.0:
+            break
+        v = min(u + width, 1.0)
+        y[1] += v
+        if abs(x[0]) * (v - u) < 0.2 * (1.0 + abs(x[1])):
+            u = v
+            width *= 2.0
+            y[0] = float(r)
+            continue
+        width = 0.5 * (v - u)
+    y[2] = u
+
+
+@kernel
 def take_branches(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     """Lanes take different branches; what the others have in memory and in variables stays."""
     at = place(w)
@@ -122,7 +140,7 @@ def alone(f: Kernel, x: Array) -> Array:
     return np.concatenate([y, w])
 
 
-@pytest.mark.parametrize("f", [leave_loops, take_branches, follow_pointers], ids=lambda f: f.name)
+@pytest.mark.parametrize("f", [leave_loops, halve_and_double, take_branches, follow_pointers], ids=lambda f: f.name)
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_each_lane_goes_its_own_way(f: Kernel, lanes: int) -> None:
     rng = np.random.default_rng(7)

@@ -510,7 +510,7 @@ class _Translation(Translation):
         """Return whether lanes that are not here read a variable later."""
         if name == "return":
             return bool(self.parts) or self.departures > 0
-        return any(is_read_beyond(self.node, part, name) for part in self.parts)
+        return any(is_read_beyond(self.node, part, name) or is_handed_round(part[0], name) for part in self.parts)
 
     @contextmanager
     def part(self, nodes: Sequence[ast.AST]) -> Iterator[None]:
@@ -767,6 +767,34 @@ class _Translation(Translation):
             whole = Value(kind, (out.emit(f"and {types_of(kind)[0]} {a}, {b}"),))
             left = right
         return whole
+
+
+def is_handed_round(loop: ast.AST, name: str) -> bool:
+    """Return whether a loop that lanes may go round early reads what the round before left in a variable."""
+    if not isinstance(loop, ast.For | ast.While) or not any(isinstance(x, ast.Continue) for x in ast.walk(loop)):
+        return False
+    if isinstance(loop, ast.For) and reads_or_sets(loop.target, name):
+        return False
+    for node in ([loop.test] if isinstance(loop, ast.While) else []) + [*loop.body]:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            if reads_or_sets(node.value, name):
+                return True
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(reads_or_sets(target, name) for target in targets):
+                return False
+        elif any(isinstance(x, ast.Name) and x.id == name and is_read(x, node) for x in ast.walk(node)):
+            return True
+    return False
+
+
+def reads_or_sets(node: ast.AST, name: str) -> bool:
+    return any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node))
+
+
+def is_read(x: ast.Name, within: ast.AST) -> bool:
+    """Return whether a variable is read there, also where it is changed by what it was."""
+    changed = (node.target for node in ast.walk(within) if isinstance(node, ast.AugAssign))
+    return isinstance(x.ctx, ast.Load) or any(x is target for target in changed)
 
 
 def is_read_beyond(function: ast.FunctionDef, part: Sequence[ast.AST], name: str) -> bool:
