@@ -191,7 +191,7 @@ def test_projection_repetition_and_singular_positions_in_lanes(
     stated = load(name).parameters
     values = {key: float(stated[key]) for key in around or list(stated)[:1]}
     given = motions_of(name, coordinates, spread(10, **values), integrator)
-    assert refusal(given.problem) == ("laws that switch or may be narrow" if given.problem.guards else "")
+    assert refusal(given.problem) == ""
     compare_motions(given, EVERY, lanes_here())
 
 

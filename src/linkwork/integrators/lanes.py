@@ -117,8 +117,6 @@ def refusal(problem: Problem) -> str:
         return "what is sampled"
     if not isinstance(problem.by, Tableau | Detecting):
         return "an implicit method"
-    if problem.guards:  # in some mechanisms lanes look more often than single runs, and take other steps
-        return "laws that switch or may be narrow"
     if not isinstance(problem.derivative, NativeFunction) or problem.derivative.operations == 0:
         return "a right-hand side that is more than one sequence"
     return ""
