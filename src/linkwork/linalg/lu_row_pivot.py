@@ -113,17 +113,6 @@ def factor_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, 
     return True
 
 
-def complex_dot(a: Pointer, b: Pointer, x: Pointer, y: Pointer, start: int, stop: int) -> tuple[float, float]:
-    """Sum (a[i] + i b[i]) (x[i] + i y[i]), its four sums side by side."""
-    ax = by = ay = bx = 0.0
-    for i in range(start, stop):
-        ax += a[i] * x[i]
-        by += b[i] * y[i]
-        ay += a[i] * y[i]
-        bx += b[i] * x[i]
-    return ax - by, ay + bx
-
-
 def solve_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, x: Pointer, y: Pointer) -> None:
     """Compute x + i y := (A + i B)^-1 (x + i y)."""
     for k in range(n):
@@ -132,14 +121,15 @@ def solve_complex(A: Pointer, B: Pointer, n: int, width: int, pivots: Pointer, x
     for k in range(n):
         a = offset(A, k * width)
         b = offset(B, k * width)
-        s, r = complex_dot(a, b, x, y, 0, k)
+        s = dot(a, x, 0, k) - dot(b, y, 0, k)
+        r = dot(a, y, 0, k) + dot(b, x, 0, k)
         x[k] -= s
         y[k] -= r
     for k in range(n - 1, -1, -1):
         a = offset(A, k * width)
         b = offset(B, k * width)
-        s, r = complex_dot(a, b, x, y, k + 1, n)
-        s, r = x[k] - s, y[k] - r
+        s = x[k] - dot(a, x, k + 1, n) + dot(b, y, k + 1, n)
+        r = y[k] - dot(a, y, k + 1, n) - dot(b, x, k + 1, n)
         size = a[k] * a[k] + b[k] * b[k]
         x[k] = (s * a[k] + r * b[k]) / size
         y[k] = (r * a[k] - s * b[k]) / size

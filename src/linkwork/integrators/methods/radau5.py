@@ -160,11 +160,9 @@ def find_unknowns(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 def set_weights(at: Run, its: Radau) -> float:
     """Set reciprocals of the tolerances, and what Newton's iteration may leave of them."""
-    if its.usual == 0.0:  # the first time in a run
-        its.usual = its.allowed = 0.1 * at.rtol**POWER
-        if its.is_scaled:
-            its.allowed = 0.1 * at.rtol**POWER_OF_INDEX_3
-    n_rates, usual, rtol = at.n_rates, its.usual, its.allowed
+    n_rates, usual = at.n_rates, 0.1 * at.rtol**POWER
+    rtol: float = usual if not its.is_scaled else 0.1 * at.rtol**POWER_OF_INDEX_3
+    its.allowed = rtol
     wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
     for i in range(at.ny):
         scale = at.atol[i] / at.rtol + abs(at.x[1 + i])
@@ -298,9 +296,7 @@ def solve_stages(at: Run, its: Radau, p: Pointer, w: Pointer, wanted: float) -> 
                 break
             its.contraction = theta / (1.0 - theta)
             left = MOST_ITERATIONS - 1 - k
-            expected = its.contraction * change / wanted
-            if k > 1 and expected >= 1.0:
-                expected *= theta**left
+            expected = its.contraction * change * theta**left / wanted
             if k > 1 and expected >= 1.0:
                 at.proposed = 0.8 * max(1e-4, min(20.0, expected)) ** (-1.0 / (4 + left))
                 at.outcome = Outcome.NOT_SOLVED
@@ -372,10 +368,6 @@ def judge_rise(at: Run, its: Radau) -> float:
     return max(at.error, its.by_estimate * z * z * at.error * its.allowed / at.rtol)
 
 
-def fourth_root(x: float) -> float:
-    return math.sqrt(math.sqrt(x))
-
-
 def propose(at: Run, its: Radau, rounds: int) -> float:
     """Propose the ratio of the next step to this one, after a good one.
 
@@ -385,13 +377,13 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
     grows about as h^4 with a Jacobian of this step, and h follows GOOD [gustafsson1997].
     """
     safety = SAFETY * (1 + 2 * MOST_ITERATIONS) / (rounds + 2 * MOST_ITERATIONS)
-    inverse = fourth_root(at.error) / min(SAFETY, safety)
+    inverse = at.error**0.25 / min(SAFETY, safety)
     if its.has_last:
-        predicted = its.h_last / at.h * fourth_root(at.error**2 / its.error_last) / SAFETY
+        predicted = its.h_last / at.h * (at.error**2 / its.error_last) ** 0.25 / SAFETY
         inverse = max(inverse, predicted)
     ratio: float = 1.0 / max(1.0 / LARGEST_RATIO, min(1.0 / SMALLEST_RATIO, inverse))
     if its.t_jacobian == at.x[0]:
-        ratio = min(ratio, max(SMALLEST_RATIO, fourth_root(GOOD / its.theta)))
+        ratio = min(ratio, max(SMALLEST_RATIO, (GOOD / its.theta) ** 0.25))
     if 1.0 <= ratio <= SAME and not its.is_slow:
         ratio = 1.0
     return ratio
