@@ -76,10 +76,13 @@ class Page(Tab):
         self.tab.mouse.click(box["x"] + at[0], box["y"] + at[1])
         self.settle()
 
-    def drag(self, start: np.ndarray, by: tuple[float, float]) -> None:
+    def drag(self, start: np.ndarray, by: tuple[float, float], rest: int = 0) -> None:
+        """Drag in six steps, with a rest of some milliseconds after each."""
         self.tab.mouse.move(*start)
         self.tab.mouse.down()
-        self.tab.mouse.move(*(start + np.array(by)), steps=6)
+        for part in range(1, 7):
+            self.tab.mouse.move(*(start + np.array(by) * part / 6))
+            self.tab.wait_for_timeout(rest)
         self.tab.mouse.up()
         self.settle()
 
@@ -162,6 +165,19 @@ def test_what_is_dragged_is_written_in_one_step(opened: Callable[[str | None], P
     assert page.column("crank.phi")[0] == pytest.approx(
         linkwork.simulate(linkwork.loads(page.text), t_end=0.1)["crank.phi"][0]
     )
+
+
+def test_a_slow_hand_keeps_what_it_holds(opened: Callable[[str | None], Page]) -> None:
+    """The start that is written while a crank is dragged makes another structure, whose picture waits for the hand."""
+    page = opened(FOUR_BAR)
+    place = page.where("crank.A")
+    page.drag(place, (-60.0, 0.0), rest=600)
+    assert page.where("crank.A")[0] == pytest.approx(place[0] - 60, abs=3)
+    start = linkwork.simulate(linkwork.loads(page.text), t_end=0.1)["crank.phi"][0]
+    assert page.column("crank.phi")[0] == pytest.approx(start)
+    page.put_cursor("a: 1")
+    page.type(".2")
+    assert page.tab.evaluate("studio.picture.live.engine.get('a')") == 1.2
 
 
 def test_a_file_that_changes_on_the_disk_is_loaded_or_both_are_kept(opened: Callable[[str | None], Page]) -> None:

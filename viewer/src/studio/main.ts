@@ -89,10 +89,13 @@ class Studio {
     void this.follow();
   }
 
-  /** Send the text of now; while an answer is awaited, the last of all that come is sent after it. */
+  /**
+   * Send the text of now; while an answer is awaited, the last of all that come is sent after it. What is dragged moves
+   * without the server, and another picture under the hand would take it out of the hand: it comes after the drag.
+   */
   private async follow(): Promise<void> {
     if (!this.picture || (this.waiting && performance.now() - this.asked < IMPATIENT)) return;
-    while (this.changedSince) {
+    while (this.changedSince && !this.hand) {
       this.changedSince = false;
       const number = ++this.sent;
       this.waiting = true;
@@ -116,12 +119,13 @@ class Studio {
   }
 
   private async take(answer: Record<string, unknown>): Promise<void> {
+    if (this.hand) return; // it is about the text before the drag
     if (answer.frames) this.tools.frames = answer.frames as Record<string, Frame>;
     if (Array.isArray(answer.faults)) this.tellFaults(answer.faults as Fault[]);
-    if (answer.values && !this.hand) this.picture.live?.adopt(answer.values as Record<string, number>);
+    if (answer.values) this.picture.live?.adopt(answer.values as Record<string, number>);
     if (answer.page) {
-      await this.picture.show(answer.page as Page);
-      this.held = typeof answer.number === "number" && this.picture.live ? answer.number : 0;
+      const isShown = await this.picture.show(answer.page as Page, () => this.hand);
+      if (isShown) this.held = typeof answer.number === "number" && this.picture.live ? answer.number : 0;
     }
     if (typeof answer.trouble === "string" && answer.trouble) this.say(answer.trouble);
     else if (typeof answer.error === "string") this.say(answer.error);
@@ -148,7 +152,9 @@ class Studio {
     this.hand = !done;
     const pixel = this.picture.stage?.view.metres ?? 1e-3;
     this.editor.drag(written(this.editor.outline, values, this.picture.live?.dragged ?? "", pixel, this.given.units));
-    if (done) this.editor.drop();
+    if (!done) return;
+    this.editor.drop();
+    this.changed(); // also where nothing new is written: an answer may have been left out meanwhile
   }
 }
 

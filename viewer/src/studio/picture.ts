@@ -33,18 +33,18 @@ export class Picture {
     return stage instanceof PlanarStage ? stage : undefined;
   }
 
-  /** Show another page; the part of the plane that is seen stays. */
-  async show(page: Page): Promise<void> {
+  /** Show another page, unless it is too late for it; the part of the plane that is seen stays. */
+  async show(page: Page, isTooLate: () => boolean): Promise<boolean> {
     const turn = ++this.turn;
     const host = element("div", "sheet");
     host.id = "app";
     host.style.visibility = "hidden"; // until it is drawn
     this.place.append(host);
     const live = page.live ? await Live.begin(page, page.live, host, { changed: (values, done) => this.owner.changed(values, done) }) : undefined;
-    if (turn !== this.turn) {
+    if (turn !== this.turn || isTooLate()) {
       live?.viewer.end();
       host.remove();
-      return;
+      return false;
     }
     const viewer = live?.viewer ?? new Viewer(page, host);
     const before = this.viewer;
@@ -59,6 +59,7 @@ export class Picture {
     viewer.setPlaying(playing && live !== undefined);
     host.style.visibility = "";
     this.owner.shown(viewer);
+    return true;
   }
 
   private end(): void {
