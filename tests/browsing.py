@@ -30,6 +30,7 @@ class Tab:
         tab.on("console", lambda message: self.said.append(message.text) if message.type == "error" else None)
         tab.on("pageerror", lambda error: self.said.append(str(error)))
         tab.on("request", lambda request: self.asked.append(request.url))
+        tab.set_default_timeout(120_000)  # milliseconds: a page on a busy machine
         tab.goto(address)
         tab.wait_for_selector(ready)
         self.settle()

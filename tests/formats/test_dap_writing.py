@@ -476,7 +476,7 @@ def test_hostile_folders_are_refused(
     forces = "F1 = Force_struct; F1.type = 'user';\nForces = F1;\n"
     files = {**C1, "inForces": forces, "user_force": ""}
     folder = written(tmp_path / "model", {**files, file: files[file] + line + "\n"})
-    began = time.monotonic()
+    began = time.process_time()
     if code:
         with pytest.raises(ModelError) as caught:
             load(folder)
@@ -484,7 +484,7 @@ def test_hostile_folders_are_refused(
         assert all(error.file == str(folder / f"{file}.m") and error.line for error in caught.value.errors)
     else:
         load(folder)
-    assert time.monotonic() - began < 30.0
+    assert time.process_time() - began < 30.0
     assert not list(tmp_path.rglob("executed"))
 
 

@@ -42,7 +42,7 @@ def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
 def request(
     studio: Studio, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", studio.server_address[1], timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", studio.server_address[1], timeout=120)
     text = None if body is None else json.dumps(body)
     connection.request(method, path, text, dict(headers or {}))
     answer = connection.getresponse()

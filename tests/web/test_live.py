@@ -229,7 +229,9 @@ def test_a_motion_plays_on_and_is_pulled(page: Page) -> None:
     page.tab.mouse.move(*start)
     page.tab.mouse.down()
     page.tab.mouse.move(*to, steps=3)
-    page.tab.wait_for_timeout(700)
+    held = page.do("v.time")
+    while page.do("v.time") < held + 7.0:
+        pass
     turned = page.where("crank.A") - origin
     page.tab.mouse.up()
     assert turned @ (to - origin) > 0.5 * np.linalg.norm(turned) * np.linalg.norm(to - origin)
