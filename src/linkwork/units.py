@@ -5,7 +5,8 @@
     factor   = (name | "1" | "(" unit ")") ["^" number]    below ten: kg*m^2, N/m^1.5
     name     = [prefix] symbol                        prefixes n u m c d k M G where they are usual
 
-A text that is neither a number nor begins like a quantity is a formula over parameters, which is not read here.
+A text that is neither is a formula, which is not read here. In a formula a unit belongs to the number before it and
+goes on as long as there are units; t is the time there, not the tonne: 40 deg + 60 rpm*t.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from linkwork.errors import ModelError, UsageError, did_you_mean
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 # The operators of formulas never follow a number as a unit does.
 QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(?=1\s*/|[^\s+\-*/^<>=!,.()])")
-# A quantity inside a formula, with factors that may be units or names of it.
-INNER = re.compile(rf"(?<![\w.])({NUMBER})\s*([^\W\d]\w*+(?:\^\d)?(?:[*/][^\W\d]\w*+(?![\w.(])(?:\^\d)?)*)")
-SUM = re.compile(r"(?<![\s^*/(])\s*[+-]")  # signs that are none of an exponent
+_FACTOR = r"(?:[^\W\d]\w*|\N{DEGREE SIGN})(?:\s*(?:\^|\*\*)\s*-?[0-9](?:\.[0-9]+)?)?(?!\w|\.\w|\s*\()"
+_FURTHER = rf"\s*([*/])\s*(?:{_FACTOR}|\((?:{_FACTOR})(?:\s*[*/]\s*{_FACTOR})*\s*\))"
+FIRST, FURTHER = re.compile(rf"\s*{_FACTOR}"), re.compile(_FURTHER)
+WORD = re.compile(r"[^\W\d]\w*")
+CALL, OPERATOR = re.compile(r"[^\W\d]\w*\s*\("), re.compile(r"\s*(?!\*\*)[-+*/<>]")
 LONGEST_QUANTITY = 80  # characters of a number with its unit, also shown in messages
 _MU = {"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"}
 _POWERS = {"\N{SUPERSCRIPT TWO}": "^2", "\N{SUPERSCRIPT THREE}": "^3"}
@@ -251,8 +254,6 @@ def _check_kind(text: str, unit: Unit, kind: Kind) -> None:
     found = next((other.name for other in KINDS if parse_unit(other.unit).exponents == unit.exponents), None)
     what = "a quantity of another kind" if found is None else f"of kind {found}"
     hint = f"write for example '{kind.example}'"
-    if re.search(r"\*\s*t\b", text):
-        hint = "t is the tonne in a unit; for the time, give a parameter the unit, as omega, and write omega*t"
     raise ModelError(f"'{text}' is {what}, not {kind.name}", "unit-mismatch", value=text, suggestion=hint)
 
 
@@ -273,11 +274,33 @@ def finite(text: str) -> float:
     return value
 
 
+def end_of_unit(text: str, start: int) -> int:
+    """Return where the unit ends that begins here, behind a number: `start` if none does."""
+    if (match := FIRST.match(text, start)) is None:
+        return start
+    end = match.end()
+    while (match := FURTHER.match(text, end)) and {*WORD.findall(match[0].translate(SPELLINGS))} <= UNITS.keys() - {
+        "t"
+    }:
+        end = match.end()
+    return end
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """Return number and unit of a quantity, of one that cannot be read too; None for a number alone and a formula."""
+    match = QUANTITY.match(text)
+    if match is None:
+        return None
+    start = match.end()
+    end = end_of_unit(text, start)
+    is_formula = CALL.match(text, start) if end == start else OPERATOR.match(text, end)
+    return None if is_formula else (match[1], text[start:])
+
+
 def unit_of(text: str) -> str | None:
     """Return the unit of a quantity, None for anything else."""
-    text = text.strip()
-    match = QUANTITY.match(text)
-    return text[match.end() :] if match else None
+    split = _split(text.strip())
+    return split[1] if split else None
 
 
 def seconds(name: str, given: float | str | None) -> float | None:
@@ -322,35 +345,8 @@ def quantity(text: str, kind: Kind | None) -> float | None:
     if re.match(rf"[+-]?{NUMBER}\s+(?!1\s*/)[0-9]", text):
         message, hint = f"'{shown(text)}' has a blank between digits", "write the digits together"
         raise ModelError(message, "bad-number", value=text, suggestion=hint)
-    match = QUANTITY.match(text)
-    if match and not SUM.search(text, match.end()):
-        return _scaled(text, match[1], text[match.end() :], kind)
-    if inner := INNER.search(text):
-        message = f"'{shown(inner[0])}' stands inside the formula '{shown(text)}'"
-        rule = "a formula holds parameters and plain numbers, and products need '*'"
-        raise ModelError(message, "quantity-in-formula", value=text, rule=rule, suggestion=_with_parameters(text))
-    return None
-
-
-def _with_parameters(text: str) -> str:
-    """Suggest parameters for the quantities in a formula: t would be a time and a tonne, m a mass and a metre."""
-    letters, found = "abcdefgh", list[str]()
-
-    def name(match: re.Match[str]) -> str:
-        number, factors = match[1], re.split(r"([*/])", match[2])
-        count = 1  # of factors that are units; behind the first, t is the time
-        while count < len(factors) and factors[count + 1].partition("^")[0] in {*UNITS} - {"t"}:
-            count += 2
-        if factors[0].partition("^")[0] not in UNITS:
-            return match[0]
-        found.append(f"{number} {''.join(factors[:count])}")
-        return letters[(len(found) - 1) % len(letters)] + "".join(factors[count:])
-
-    formula = INNER.sub(name, text.translate(SPELLINGS)) if len(text) <= LONGEST_QUANTITY else ""
-    if not 0 < len(found) <= len(letters):
-        return "give a parameter the unit and use its name here"
-    stated = ", ".join(f"{letter}: {quantity}" for letter, quantity in zip(letters, found, strict=False))
-    return f"give parameters the units, as in {{{stated}}}, and write {formula}"
+    split = _split(text)
+    return _scaled(text, *split, kind) if split else None
 
 
 def _scaled(text: str, number: str, unit_text: str, kind: Kind | None) -> float:

@@ -5,7 +5,7 @@
     sign         -a   +a                                 of a whole product: -a*b = -(a*b), -x^2 = -(x^2)
     product      a * b   a / b                           a sign after * / ^ belongs to one factor: a/-b*c = (a/-b)*c
     power        a ^ b   a ** b                          from the right: a^b^c = a^(b^c)
-    value        12   1.5   1e-3   pi   crank.phi   sin(a)   min(a, b, ...)   if(condition, a, b)   (a)
+    value        12   1.5   1e-3   3 mm   pi   crank.phi   sin(a)   min(a, b, ...)   if(condition, a, b)   (a)
 
 Names are letters of any script, digits and underscores, joined by dots, in Unicode's composed form (NFC). `pi` is the
 only constant; Euler's number is exp(1), so that `e` stays free for users. The names in RESERVED cannot be used for
@@ -21,15 +21,17 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import NamedTuple
 
-from linkwork.errors import did_you_mean
+from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions import graph
 from linkwork.expressions.graph import FUNCTIONS, Expr, constant, exp, less, less_equal, power, tanh
+from linkwork.units import SPELLINGS, UNITS, WORD, end_of_unit
 
 MAX_LENGTH = 10_000  # characters of a formula: a page of text
 MAX_DEPTH = 100  # of parentheses and calls, far below Python's limit of recursion
 MAX_EXPONENT = 1000.0  # of a constant power: beyond, any number but one is zero or infinite
 
 Names = Mapping[str, Expr] | Callable[[str], Expr | None]
+Quantities = Callable[[str, str], Expr]  # of a number and its unit
 
 
 class ExpressionError(ValueError):
@@ -90,6 +92,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     position: int
+    unit: str = ""  # of a number
 
     @property
     def shown(self) -> str:
@@ -109,8 +112,10 @@ def _tokens(text: str) -> list[_Token]:
             for i in range(*match.span(kind)):
                 if not (text[i].isalpha() or text[i].isdecimal() or text[i] in "_.:"):  # \w holds more, as superscripts
                     raise _stray(text, i)
-        tokens.append(_Token(kind, match[kind], match.start(kind)))
         at = match.end()
+        after = end_of_unit(text, at) if kind == "number" else at
+        tokens.append(_Token(kind, match[kind], match.start(kind), text[at:after].strip()))
+        at = after
     return tokens
 
 
@@ -151,22 +156,34 @@ class _Pending(NamedTuple):
     below: int = 0
 
 
-def parse(text: str, names: Names, functions: Mapping[str, Callable[[Expr], Expr]] | None = None) -> Expr:
+def parse(
+    text: str,
+    names: Names,
+    functions: Mapping[str, Callable[[Expr], Expr]] | None = None,
+    quantities: Quantities | None = None,
+) -> Expr:
     """Return the expression that `text` writes, its names looked up in `names`. Raises ExpressionError.
 
-    `functions` of one argument can be called besides those of CALLS.
+    `functions` of one argument can be called besides those of CALLS. Numbers with units are allowed where `quantities`
+    says what they are.
     """
     if len(text) > MAX_LENGTH:
         hint = f"at most {MAX_LENGTH} are allowed"
         raise ExpressionError(f"{len(text)} characters, too many", "expression-too-long", text, MAX_LENGTH, hint)
-    return _Parser(unicodedata.normalize("NFC", text), names, functions or {}).parse()
+    return _Parser(unicodedata.normalize("NFC", text), names, functions or {}, quantities).parse()
 
 
 class _Parser:
     """Two stacks hold the operands and what waits for one, so that no text can exhaust Python's own stack."""
 
-    def __init__(self, text: str, names: Names, functions: Mapping[str, Callable[[Expr], Expr]]) -> None:
-        self.text = text
+    def __init__(
+        self,
+        text: str,
+        names: Names,
+        functions: Mapping[str, Callable[[Expr], Expr]],
+        quantities: Quantities | None,
+    ) -> None:
+        self.text, self.quantities = text, quantities
         self.calls = {**CALLS, **{name: _Call(1, 1, function) for name, function in functions.items()}}
         self.lookup, self.choices = (names, []) if callable(names) else (names.get, ["pi", *names])
         self.operands: list[Expr] = []
@@ -218,7 +235,7 @@ class _Parser:
             number = float(token.text)
             if math.isinf(number) or (number == 0.0 and re.match("[0.]*[1-9]", token.text)):
                 raise self.wrong(f"the number {token.text} is out of range", "number", token)
-            return constant(number)
+            return self.quantity(token) if token.unit else constant(number)
         if token.text == "pi":
             return constant(math.pi)
         if token.text in self.calls:
@@ -227,6 +244,25 @@ class _Parser:
         if found is None:
             raise self.unknown("name", token, self.choices)
         return found
+
+    def quantity(self, token: _Token) -> Expr:
+        """Return a number with its unit."""
+        first, *others = WORD.findall(token.unit.translate(SPELLINGS))
+        is_exponent = bool(self.pending) and self.pending[-1].operator.build is power
+        is_factor = first not in UNITS and self.lookup(first) is not None
+        if self.quantities is None or is_exponent or is_factor:
+            hint = f"a product is {token.text}*{first}" if is_factor else None
+            behind = token._replace(position=self.text.index(token.unit, token.position + len(token.text)))
+            raise self.wrong(f"an operator is missing before '{first}'", "syntax", behind, hint)
+        if both := next((name for name in others if self.lookup(name) is not None), None):
+            hint = (
+                f"'{both}' is a unit and a name here; write the quantity in parentheses, or give it a name of its own"
+            )
+            raise self.wrong(f"'{token.text} {token.unit}' can be read in two ways", "syntax", token, hint)
+        try:
+            return self.quantities(token.text, token.unit)
+        except ModelError as error:
+            raise self.wrong(error.message, "unit", token, error.suggestion) from None
 
     def open(self, token: _Token) -> None:
         """Begin what stands in parentheses, of a function or plain."""

@@ -31,7 +31,7 @@ from linkwork.elements.shapes import SHAPES, Mesh, Shape
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.errors import MOST_FOUND, ModelError, UsageError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
-from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.expressions.graph import Expr, as_expr, constant, symbol
 from linkwork.expressions.parser import RESERVED, ExpressionError
 from linkwork.expressions.parser import parse as parse_expression
 from linkwork.model import About, Model
@@ -67,7 +67,8 @@ class Translation:
         self.folded: set[str] = set()
         self.names: dict[str, Expr] = {}
         self.values: dict[Expr, float] = {}
-        self.declared: dict[Expr, Exponents | None] = {}  # units of parameters
+        self.declared: dict[Expr, Exponents | None] = {}  # units of parameters and of quantities in formulas
+        self.quantities: dict[Expr, Expr] = {}  # in formulas: what they are in SI
         self.measured = {symbol("t"): exponents_of("s"), LENGTH: exponents_of("m")}
         self.bodies: dict[str, Body] = {}
         self.tables: dict[str, Lookup] = {}
@@ -120,7 +121,10 @@ class Translation:
             if name in changes:
                 found = self.changed(name, changes[name], symbols)
             else:
-                found = self.read(text, None, symbols, ("parameters", name), of_parameters=False)
+                found = self.read(text, None, symbols, ("parameters", name), of_parameters=False, keeps_units=True)
+            if isinstance(found, Expr) and self.in_si(found).is_constant:
+                self.declared[symbols[name]] = self.follow_units(given[name], found, None, ("parameters", name))
+                found = self.in_si(found).number
             if isinstance(found, Expr):
                 formulas[name] = found
             elif not math.isfinite(found):
@@ -130,9 +134,9 @@ class Translation:
         self.stop()
         read = {name: units.unit_of(text) for name, text in given.items() if isinstance(text, str)}
         self.stated_units = {name: unit for name, unit in read.items() if unit is not None}
-        self.declared = {symbols[name]: exponents_of(unit) for name, unit in self.stated_units.items()}
+        self.declared |= {symbols[name]: exponents_of(unit) for name, unit in self.stated_units.items()}
         needs = {
-            name: {str(node.value) for node in ordered([formula]) if node.op == "symbol"}
+            name: {str(x.value) for x in ordered([formula]) if x.op == "symbol" and x not in self.quantities}
             for name, formula in formulas.items()
         }
         try:
@@ -144,11 +148,12 @@ class Translation:
         numbers = {name: self.values[symbols[name]] for name in self.names}
         for name in order:
             # By the numbers of those it needs: to go down to the first of a chain each time would take its square.
-            numbers[name] = evaluate([formulas[name]], {symbols[other]: numbers[other] for other in needs[name]})[0]
+            known = {symbols[other]: numbers[other] for other in needs[name]}
+            numbers[name] = evaluate([self.in_si(formulas[name])], known)[0]
             if not math.isfinite(numbers[name]):
                 self.fail_finite(("parameters", name), given[name])
-            known = {symbols[other]: self.names[other] for other in needs[name]}
-            self.names[name] = substitute([formulas[name]], known)[0]
+            named = {symbols[other]: self.names[other] for other in needs[name]}
+            self.names[name] = substitute([self.in_si(formulas[name])], named)[0]
             unit = self.follow_units(given[name], formulas[name], None, ("parameters", name))
             if unit is not None:
                 self.declared[symbols[name]] = unit
@@ -159,7 +164,7 @@ class Translation:
         original = self.entry.parameters[name]
         unit = units.unit_of(original) if isinstance(original, str) else None
         kind = Kind(f"a quantity like '{original}'", unit, original) if unit else None
-        found = self.read(value, kind, symbols, ("parameters", name), of_parameters=False)
+        found = self.read(value, kind, symbols, ("parameters", name), of_parameters=False, keeps_units=True)
         if self.errors:
             error = self.errors[-1]
             message = "; ".join(part for part in (error.message, error.rule, error.suggestion) if part)
@@ -167,9 +172,18 @@ class Translation:
         return found
 
     def read(
-        self, value: Any, kind: Kind | None, names: Mapping[str, Expr], place: Keys, of_parameters: bool = True
+        self,
+        value: Any,
+        kind: Kind | None,
+        names: Mapping[str, Expr],
+        place: Keys,
+        of_parameters: bool = True,
+        keeps_units: bool = False,
     ) -> Scalar:
-        """Read a number, quantity or formula as a float or an expression; of parameters alone it must be finite."""
+        """Read a number, quantity or formula as a float or an expression; of parameters alone it must be finite.
+
+        Quantities in a formula become numbers in SI, unless its units are still to be followed.
+        """
         if not isinstance(value, str):
             return float(value)
         for name in self.bodies if not of_parameters and "." in value else ():
@@ -182,7 +196,7 @@ class Translation:
             if number is not None:
                 return number
             called: list[tuple[Lookup, Expr]] = []
-            expression = parse_expression(value, names, self.functions(called))
+            formula = parse_expression(value, names, self.functions(called), self.quantity_in_formula)
             self.check_parameter(value.strip(), kind)
         except ModelError as error:
             self.errors.append(self.document.locate(error, place))
@@ -191,12 +205,27 @@ class Translation:
             self.fail(place, f"'{units.shown(value)}': {error.reason}", error.code, value=value)
             return 1.0
         self.check_arguments(called, place)
+        if not formula.is_constant:
+            self.follow_units(value, formula, kind, place)
+        if keeps_units and not formula.is_constant:
+            return formula
+        expression = self.in_si(formula)
         if expression.is_constant:
             return expression.number
-        self.follow_units(value, expression, kind, place)
-        if of_parameters:
+        if of_parameters or not any(node.op == "symbol" for node in ordered([expression])):
             self.check_finite(expression, place, value)
         return expression
+
+    def quantity_in_formula(self, number: str, unit: str) -> Expr:
+        """Return a symbol for a quantity, so that its unit can be followed."""
+        text = f"{number} {unit}"
+        found, value = symbol(text), quantity(text, None)
+        assert value is not None
+        self.quantities[found], self.declared[found] = constant(value), exponents_of(unit)
+        return found
+
+    def in_si(self, formula: Expr) -> Expr:
+        return substitute([formula], self.quantities)[0] if self.quantities else formula
 
     def functions(self, called: list[tuple[Lookup, Expr]]) -> dict[str, Callable[[Expr], Expr]]:
         """Return the tables as functions, which note what they are given."""
