@@ -208,6 +208,15 @@ def test_a_copy_takes_elements_of_the_first() -> None:
     assert "push" not in m
 
 
+def test_points_are_named_in_brackets() -> None:
+    m = lw.PlanarModel("arm")
+    arm = m.body("arm", points={"A": (0, 0)})
+    assert arm["A"] == "arm.A"
+    assert not hasattr(arm, "A")
+    with pytest.raises(AttributeError, match=r'a point or a direction is arm\["A"\]'):
+        _ = arm.A
+
+
 def test_values_with_units_are_taken_wherever_numbers_are() -> None:
     m = four_bar()
     expected = m.kinematics({"l": 0.13, "n": np.pi}, t_end=0.5, assemble=True)

@@ -22,7 +22,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pydantic
@@ -74,6 +74,10 @@ class Part:
         found = Point(f"{self.name}.{point}")
         found.body = self
         return found
+
+    def __getattr__(self, name: str) -> NoReturn:
+        how = "" if name.startswith("_") else f'; a point or a direction is {self.name}["{name}"]'
+        raise AttributeError(f"a part of a model has no attribute '{name}'{how}", name=name, obj=self)
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.model.entry(self.section, self.name).get("points", {})]

@@ -207,7 +207,7 @@ FAULTS = [
     # row 7: references
     ("j: rod.A}", "j: rood.A}", "unknown-body", 10, "joints.A.j: no body 'rood'; did you mean 'rod'?"),
     ("j: rod.A}", "j: rod.X}", "unknown-point", 10, "joints.A.j: body 'rod' has no point 'X'; choose from A, B"),
-    ("j: rod.A}", "j: rod}", "unknown-point", 10, "'rod' names no point; write body.point"),
+    ("j: rod.A}", "j: rod}", "unknown-point", 10, "'rod' names no point; choose from rod.A, rod.B"),
     ("joint: O,", "joint: Q,", "unknown-joint", 13, "drivers.motor.joint: no joint 'Q'; choose from O, A, B"),
     ("axis: ground.u", "axis: rod.u", "unknown-direction", 11, "not a direction of body i, which is 'ground'; did you"),
     ("joint: O,", "joint: B,", "which-freedom", 13, "leaves several freedoms; add freedom: displacement or angle"),

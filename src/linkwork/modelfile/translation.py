@@ -289,7 +289,8 @@ class Translation:
         body = self.body(name, place)
         if name in self.bodies and point not in body.points:
             message = f"body '{name}' has no point '{point}'" if point else f"'{reference}' names no point"
-            hint = did_you_mean(point, body.points) if point else "write body.point"
+            whole = [f"{name}.{known}" for known in body.points]
+            hint = did_you_mean(point, body.points) if point else did_you_mean("", whole) or "write body.point"
             self.fail(place, message, "unknown-point", value=reference, suggestion=hint)
         return body, body.points.get(point, (0.0,) * self.size)
 
