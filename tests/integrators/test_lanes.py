@@ -16,7 +16,7 @@ from linkwork.expressions import graph
 from linkwork.expressions.graph import Expr, select, symbol
 from linkwork.integrators import lanes as many
 from linkwork.integrators.integrate import Problem, Settings, State
-from linkwork.integrators.lanes import Team, advance_lane, advance_lanes, lanes_here, refusal
+from linkwork.integrators.lanes import Team, advance_lane, advance_lanes, lanes_for, refusal
 from linkwork.integrators.memory import End
 from linkwork.native import machine
 from linkwork.native.lowering import PART, NativeFunction, compile_programs
@@ -163,7 +163,7 @@ def compare_motions(given: Motions, times: Array, lanes: int, **limits: Any) -> 
 EVERY = np.linspace(0.0, 2.0, 201)
 
 
-@pytest.mark.parametrize("lanes", [2, 8])
+@pytest.mark.parametrize("lanes", [2, 16])
 @pytest.mark.parametrize("times", [EVERY[[0, -1]], EVERY], ids=["end", "rows"])
 def test_motions_side_by_side_take_the_steps_that_they_take_alone(lanes: int, times: Array) -> None:
     """More motions than lanes, each as long as it needs; with and without reports inside of steps."""
@@ -192,7 +192,7 @@ def test_projection_repetition_and_singular_positions_in_lanes(
     values = {key: float(stated[key]) for key in around or list(stated)[:1]}
     given = motions_of(name, coordinates, spread(10, **values), integrator)
     assert refusal(given.problem) == ""
-    compare_motions(given, EVERY, lanes_here())
+    compare_motions(given, EVERY, lanes_for(given.problem.derivative))
 
 
 def test_a_motion_that_fails_leaves_its_neighbours_alone() -> None:

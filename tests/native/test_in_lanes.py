@@ -141,7 +141,7 @@ def alone(f: Kernel, x: Array) -> Array:
 
 
 @pytest.mark.parametrize("f", [leave_loops, halve_and_double, take_branches, follow_pointers], ids=lambda f: f.name)
-@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
 def test_each_lane_goes_its_own_way(f: Kernel, lanes: int) -> None:
     rng = np.random.default_rng(7)
     code = f.in_lanes(lanes)

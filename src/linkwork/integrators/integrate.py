@@ -31,6 +31,7 @@ from linkwork.errors import UsageError
 from linkwork.integrators.events import happen
 from linkwork.integrators.looking import new_look
 from linkwork.integrators.memory import (
+    BLOCK,
     KEPT,
     N_RESIDUALS,
     End,
@@ -133,10 +134,16 @@ class Problem:
     events: Actions = NO_EVENTS
     rates: Native | None = None
     clocks: Clocks = NO_CLOCKS
+    block: int = BLOCK
+
+    @property
+    def n(self) -> int:
+        """Components that vectors have: whole blocks of so many that machine code takes at once."""
+        return whole_blocks(self.ny, self.block)
 
     @cached_property
     def method(self) -> Method:
-        return self.by.prepare(whole_blocks(self.ny))
+        return self.by.prepare(self.n)
 
     @cached_property
     def work(self) -> int:
@@ -158,7 +165,7 @@ class Problem:
         held, project, jumps = self.events.held, self.project, self.events.jumps
         watch = self.guards.watch if self.guards else None
         sizes = (
-            whole_blocks(self.ny),
+            self.n,
             self.method.n_dense,
             watch.outputs if watch else 0,
             project.outputs - self.ny - N_RESIDUALS if project else 0,

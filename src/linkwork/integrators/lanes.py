@@ -1,4 +1,4 @@
-"""Many motions of one problem at once, in lanes of a vector, each with a time, a step and an end of its own.
+"""Many motions of one problem at once, in lanes of vectors, each with a time, a step and an end of its own.
 
 What is done in each lane is the time loop as it is for one motion, translated for vectors (native/in_lanes.py): so a
 motion takes the steps that it takes alone, to the bit, whatever its neighbours do. A lane whose motion has ended takes
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.integrators.block import Track, given_places, occupy, rows_of, tell, told_of
 from linkwork.integrators.events import happen
-from linkwork.integrators.integrate import Problem, Settings
+from linkwork.integrators.integrate import Native, Problem, Settings
 from linkwork.integrators.looking import new_look
 from linkwork.integrators.memory import End, allocate, open_run
 from linkwork.integrators.methods import runge_kutta
@@ -38,7 +38,7 @@ from linkwork.native.kernels import (
     shared_at,
     split,
 )
-from linkwork.native.lowering import NativeFunction
+from linkwork.native.lowering import PART, NativeFunction
 from linkwork.native.machine import pointer_to
 
 Array = NDArray[np.float64]
@@ -128,6 +128,16 @@ def lanes_here() -> int:
     return 8 if "+avx512f" in features else 4 if "+avx" in features else 2
 
 
+def lanes_for(derivative: Native) -> int:
+    """Count how many motions go together: those of two vectors, since one is computed while the other waits.
+
+    In a sequence so long that it is cut into parts, operations do not wait for each other, and twice as many numbers
+    between them would not stay near the processor.
+    """
+    is_short = isinstance(derivative, NativeFunction) and derivative.operations <= PART
+    return (2 if is_short else 1) * lanes_here()
+
+
 @dataclass(frozen=True, eq=False)
 class Code:
     """Machine code for so many lanes of what a problem has, and what p has of it: addresses by their places."""
@@ -158,6 +168,8 @@ class Team(Track):
         stops: Collection[float],
         max_steps: int,
     ) -> None:
+        if code.lanes > 1:
+            problem = replace(problem, block=1)  # the blocks are of lanes
         super().__init__(problem, n_p, times, settings, stops, max_steps)
         s, n, self.code = self.state, code.lanes, code
         by = problem.by.method if isinstance(problem.by, Detecting) else problem.by

@@ -272,9 +272,9 @@ class Preparable(Protocol):
     def prepare(self, n: int) -> Method: ...
 
 
-def whole_blocks(ny: int) -> int:
+def whole_blocks(ny: int, block: int = BLOCK) -> int:
     """Return the length of vectors of ny components."""
-    return (ny + BLOCK - 1) // BLOCK * BLOCK
+    return -(-ny // block) * block
 
 
 def allocate(count: int) -> NDArray[np.float64]:

@@ -260,19 +260,21 @@ class Kernel:
 
     def in_lanes(self, count: int) -> machine.Code:
         """Return code that does in so many lanes what the kernel does alone, see in_lanes.py; it is kept."""
+        if count not in self._in_lanes:
+            with _loading:
+                if count not in self._in_lanes:
+                    self._in_lanes[count] = self._load_in_lanes(count)
+        return self._in_lanes[count]
 
+    def _load_in_lanes(self, count: int) -> machine.Code:
         def write() -> str:
             from linkwork.native.in_lanes import translate_in_lanes
 
             return translate_in_lanes(self, count)
 
         key = (*_recipe(), machine.host(), f"{count} lanes", *_content(self.python))
-        with _loading:
-            if count not in self._in_lanes:
-                compiled = cache.cached(key, lambda: machine.assemble(write(), OPT, passes=True))
-                source = machine.Source(write, OPT, passes=True)
-                self._in_lanes[count] = machine.load(compiled, [self.name], source)
-            return self._in_lanes[count]
+        compiled = cache.cached(key, lambda: machine.assemble(write(), OPT, passes=True))
+        return machine.load(compiled, [self.name], machine.Source(write, OPT, passes=True))
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:

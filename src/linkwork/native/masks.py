@@ -40,7 +40,7 @@ def declare(text: str) -> list[str]:
     """Return declarations of those that a text calls."""
     found = []
     for kind in ("double", "i64"):
-        for count in (2, 4, 8):
+        for count in (2, 4, 8, 16):
             v, name = vector(kind, count)
             mask, pointers = f"<{count} x i1>", f"<{count} x ptr>"
             heads = {

@@ -41,7 +41,7 @@ from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitu
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.integrators.block import Advanced, Track
 from linkwork.integrators.integrate import Problem, Settings
-from linkwork.integrators.lanes import Code, Team, lanes_here, refusal
+from linkwork.integrators.lanes import Code, Team, lanes_for, refusal
 from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
 from linkwork.native.rows import evaluate_rows
@@ -99,7 +99,7 @@ class Plan:
             return Track(self.problem, *limits)
         # Free and driven motions have programs of one name: the code tells them apart.
         key = "lanes", derivative.name, derivative.code, self.problem.project and self.problem.project.address
-        make = partial(compile_lanes, self.system, self.problem, lanes_here())
+        make = partial(compile_lanes, self.system, self.problem, lanes_for(derivative))
         return Team(self.problem, self.mechanism.shared.compiled(key, lambda _: make()), *limits)
 
 
