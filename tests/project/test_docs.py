@@ -36,6 +36,7 @@ from linkwork.view.page import built
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.parts)]
+PATIENCE = 3000  # seconds after which a command hangs; it may have to share its processor
 SKETCHES = ("short", "wiper")  # which are there to show what does not close, or not as it stands
 NOT_RUN = "# not run"
 LANGUAGES = ("yaml", "sh", "python", "text")
@@ -69,7 +70,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def run(command: list[str], folder: Path, shell: dict[str, str], shown: str) -> None:
-    done = subprocess.run(command, cwd=folder, env=shell, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=shell, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{shown}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
