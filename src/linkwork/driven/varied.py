@@ -44,5 +44,5 @@ class DrivenGradients(Gradients):
             for i in range(span.start, span.stop):
                 p[part.form.system.held] = rows.held[i]
                 x = np.concatenate([rows.t[i : i + 1], rows.rows[i, :first], np.zeros(k * n)])
-                found[i] = part.form.system.functions["onto"](x, p).reshape(k, n)
+                found[i] = part.form.system.functions["onto"](x, p).reshape(n, k).T
         return found

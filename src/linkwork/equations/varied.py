@@ -11,7 +11,7 @@ corrections that are least in the metric of those of the motion. [mukherjee2007]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import TIME, Equations, substitute_in
-from linkwork.equations.implicit import WORK
+from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import multiply
 from linkwork.equations.programs import Program, Source, by_repetition
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import Tape, numpy_arithmetic, ordered, substitute
-from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
+from linkwork.expressions.evaluation import Tape, numpy_arithmetic, ordered
+from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.entries import plus
-from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.sequence import Columns, ComputationSequence
 
 Array = NDArray[np.float64]
 MORE = 4  # repetitions, which remove the trace of eps and of another metric than M
@@ -59,20 +59,22 @@ def size_of_variation(e: Equations, chosen: Chosen) -> int:
     return len(varying(e, chosen))
 
 
-def variation_of(x: Expr, p: Expr) -> Expr:
-    """Return the symbol of dx/dp."""
-    return symbol(f"d({x.value})/d({p.value})")
+def variation_of(x: Expr) -> Expr:
+    """Return the symbol of dx/dp, a row with a column for each parameter."""
+    return symbol(f"d({x.value})/dp")
 
 
-def _state(e: Equations, chosen: Chosen) -> tuple[Expr, ...]:
-    """Return the arguments of the programs: time, state, and its variations by one parameter after the other."""
-    return TIME, *e.q, *e.v, *WORK, *(variation_of(x, p) for p in chosen for x in varying(e, chosen))
+def _sequence(
+    name: str, e: Equations, chosen: Chosen, outputs: Sequence[Expr], rows: Iterable[int], more: Sequence[Expr] = ()
+) -> ComputationSequence:
+    """Return a sequence of time, state, its variations, row by row, and more; these outputs are rows too."""
+    variations = [variation_of(x) for x in varying(e, chosen)]
+    columns = Columns(len(chosen), frozenset(variations), frozenset(rows), _units(chosen))
+    return ComputationSequence(name, (TIME, *e.q, *e.v, *WORK, *variations, *more), outputs, columns=columns)
 
 
-def _vary(e: Equations, p: Expr, outputs: Sequence[Expr], by: Mapping[Expr, Expr], chosen: Chosen) -> list[Expr]:
-    """Return d outputs, where q, v, held values and what else `by` says vary."""
-    direction = {x: variation_of(x, p) for x in (*e.q, *e.v, *holding(e, chosen))}
-    return directional(outputs, {p: ONE, **direction, **by})
+def _units(chosen: Chosen) -> tuple[Expr, ...]:
+    return tuple(symbol(f"by {p.value}") for p in chosen)
 
 
 def varied_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
@@ -84,19 +86,21 @@ def varied_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
     inputs = [*e.q, *e.v, *holding(e, chosen), *_fixed(e, chosen)]
     known = dict(zip((*e.a, *e.lam), s.solution, strict=True))
     rates, powers = jacobian(e.qd, inputs), substitute_in(jacobian(e.work_rates, [*inputs, *e.a, *e.lam]), known)
-    found = list[Expr]()
-    for d, x in _solved(s, chosen, known, 0 if s.linear.regular else MORE):
-        work = plus([ZERO] * len(WORK), powers, [*d, *x])
-        found += [*plus([ZERO] * len(e.qd), rates, d), *x[:n], *work, *[ZERO] * len(holding(e, chosen))]
+    d, x = _solved(s, chosen, known, 0 if s.linear.regular else MORE)
+    work = plus([ZERO] * len(WORK), powers, [*d, *x])
+    found = [*plus([ZERO] * len(e.qd), rates, d), *x[:n], *work, *[ZERO] * len(holding(e, chosen))]
     sequence = by_repetition(s, e.qd, found)
-    return replace(sequence, name="varied_dynamics", inputs=_state(e, chosen), head="varied_derivative")
+    first = len(e.q) + n + N_WORK
+    rows = range(first, first + len(found))
+    varied = _sequence("varied_dynamics", e, chosen, sequence.outputs, rows)
+    return replace(varied, head="varied_derivative", head_outputs=sequence.head_outputs, again=sequence.again)
 
 
 def varied_report(s: Source, chosen: Chosen) -> ComputationSequence:
-    """Compute (t, q, v, work, variations, a, lam) -> (da, dlam) by one parameter after the other."""
+    """Compute (t, q, v, work, variations, a, lam) -> (da, dlam), row by row."""
     e = s.equations
-    found = [y for _, x in _solved(s, chosen, {}, MORE if s.linear.needs_repetition else 0) for y in x]
-    return ComputationSequence("varied_report", (*_state(e, chosen), *e.a, *e.lam), found)
+    _, x = _solved(s, chosen, {}, MORE if s.linear.needs_repetition else 0)
+    return _sequence("varied_report", e, chosen, x, range(len(x)), (*e.a, *e.lam))
 
 
 def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
@@ -105,31 +109,31 @@ def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
     return [p for p in chosen if p not in held]
 
 
-def _solved(
-    s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: int
-) -> Iterator[tuple[list[Expr], list[Expr]]]:
-    """Yield for each parameter how the arguments of F vary, and (da, dlam).
+def _directions(e: Equations, chosen: Chosen, of: Sequence[Expr]) -> list[Expr]:
+    """Return how these and the parameters that no event changes vary."""
+    units = dict(zip(chosen, _units(chosen), strict=True))
+    return [*(variation_of(x) for x in of), *(units[p] for p in _fixed(e, chosen))]
 
-    The Jacobian of F is formed once for all parameters, and so is the factor of K.
-    """
-    e, by, parameters = s.equations, s.linear, _fixed(s.equations, chosen)
+
+def _solved(s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: int) -> tuple[list[Expr], list[Expr]]:
+    """Return how the arguments of F vary, and (da, dlam)."""
+    e, by = s.equations, s.linear
     of = [*e.q, *e.v, *holding(e, chosen)]
     F = by.find_rest([*e.a, *e.lam])
-    entries = substitute_in(jacobian(F, [*of, *parameters]), known)
-    for p in chosen:
-        d = [*(variation_of(x, p) for x in of), *(ONE if x is p else ZERO for x in parameters)]
-        right = plus([ZERO] * len(F), entries, d)
-        x = by.solver.solve(right)
-        for _ in range(repetitions):
-            x = by.improve(x, [b - Kx for b, Kx in zip(right, multiply(by.equations, x), strict=True)])
-        yield d, x
+    entries = substitute_in(jacobian(F, [*of, *_fixed(e, chosen)]), known)
+    d = _directions(e, chosen, of)
+    right = plus([ZERO] * len(F), entries, d)
+    x = by.solver.solve(right)
+    for _ in range(repetitions):
+        x = by.improve(x, [b - Kx for b, Kx in zip(right, multiply(by.equations, x), strict=True)])
+    return d, x
 
 
 def onto(s: Source, chosen: Chosen) -> ComputationSequence:
     """Compute (t, q, v, work, variations) -> variations with the least change that lets Psi and Psi_dot stay zero."""
     e, n = s.equations, len(s.equations.v)
-    of, found = varying(e, chosen), list[Expr]()
-    Psi = e.of_positions.Psi
+    of = [*e.q, *e.v, *holding(e, chosen)]
+    inputs, Psi = [*of, *_fixed(e, chosen)], e.of_positions.Psi
 
     def least(solver: Any, gaps: Sequence[Expr], Psi_q: Mapping[tuple[int, int], Expr]) -> list[Expr]:
         """Return dx with Psi_q dx = -gaps, its solution repeated once."""
@@ -137,16 +141,17 @@ def onto(s: Source, chosen: Chosen) -> ComputationSequence:
         again = solver.solve([*[ZERO] * n, *(-x for x in plus(gaps, Psi_q, dx))])[:n]
         return [x + more for x, more in zip(dx, again, strict=True)]
 
-    for p in chosen:
-        d = {x: variation_of(x, p) for x in of}
-        dx = least(s.closing, _vary(e, p, Psi, {}, chosen), e.of_positions.Psi_q)
-        moved = directional(e.chart.retract, {**{x: d[x] for x in e.q}, **dict(zip(e.dx, dx, strict=True))})
-        moved = substitute(moved, dict.fromkeys(e.dx, ZERO))
-        rates = _vary(e, p, e.Psi_dot, dict(zip(e.q, moved, strict=True)), chosen)
-        dv = least(s.factor, rates, e.Psi_q)
-        pushed = [d[v] + change for v, change in zip(e.v, dv, strict=True)]
-        found += [*moved, *pushed, *(d[x] for x in of[len(moved) + n :])]
-    return ComputationSequence("onto", _state(e, chosen), found)
+    d = _directions(e, chosen, of)
+    gaps = plus([ZERO] * len(Psi), jacobian(Psi, inputs), d)
+    dx = least(s.closing, gaps, e.of_positions.Psi_q)
+    still = dict.fromkeys(e.dx, ZERO)
+    retract = substitute_in(jacobian(e.chart.retract, [*e.q, *e.dx]), still)
+    moved = plus([ZERO] * len(e.q), retract, [*d[: len(e.q)], *dx])
+    rates = plus([ZERO] * len(e.Psi_dot), jacobian(e.Psi_dot, inputs), [*moved, *d[len(e.q) :]])
+    dv = least(s.factor, rates, e.Psi_q)
+    pushed = [variation_of(v) + change for v, change in zip(e.v, dv, strict=True)]
+    found = [*moved, *pushed, *(variation_of(x) for x in (*WORK, *holding(e, chosen)))]
+    return _sequence("onto", e, chosen, found, range(len(found)))
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -66,29 +66,40 @@ def unbounded(kernel: Callable[..., Any]) -> Function:
 
 def interpret(program: ComputationSequence, parameters: Sequence[Expr]) -> tuple[int, Function]:
     """Return the number of operations of a program, and what computes it."""
-    tape, again, n_x, n_p = Tape(parameters), program.again, len(program.inputs), len(parameters)
-    from_x = [tape.place(node) for node in program.inputs]  # of those in both, this is what counts
+    columns, from_x, into = program.columns, program.input_places, program.output_places
+    tape, again, n_p = Tape(parameters), program.again, len(parameters)
+    rows = columns.inputs if columns else frozenset[Expr]()
+    read = [  # of those in both, this is what counts
+        (tape.place(node), slice(k, end) if node in rows else k)
+        for node, k, end in zip(program.inputs, from_x, from_x[1:], strict=False)
+    ]
+    units = (
+        {tape.place(x): unit for x, unit in zip(columns.units, np.eye(columns.count), strict=True)} if columns else {}
+    )
     counts = [] if again is None else [parameters.index(node) for node in (again.count, again.most)]
     try:
         first = tape.write([*program.outputs, *([] if again is None else [again.is_weak])])
     except KeyError as missing:
         name = missing.args[0].removeprefix("no value for ")
         raise KeyError(f"{program.name} needs {name}, which is neither input nor parameter") from None
-    into = [tape.places[y] for y in program.outputs]
-    back = [] if again is None else [(tape.place(node), slot) for slot, node in again.x.items()]
+    written = [(tape.places[y], slice(k, end)) for y, k, end in zip(program.outputs, into, into[1:], strict=False)]
+    back = [] if again is None else [(tape.place(node), into[slot]) for slot, node in again.x.items()]
     repeated = [] if again is None else tape.write([*again.outputs.values()])
-    improved = [] if again is None else [(slot, tape.places[y]) for slot, y in again.outputs.items()]
-    judged = [] if again is None else [(tape.place(node), slot) for slot, node in again.improved.items()]
+    improved = [] if again is None else [(into[slot], tape.places[y]) for slot, y in again.outputs.items()]
+    judged = [] if again is None else [(tape.place(node), into[slot]) for slot, node in again.improved.items()]
     judge = [] if again is None else tape.write([again.needs])
 
     def compute(x: Array, p: Array, y: Array, w: Array) -> None:
         del w  # there is no scratch
-        x, p, y = (reach(a, n) for a, n in ((x, n_x), (p, n_p), (y, len(into))))
-        r = [*p[:n_p].tolist(), *tape.blank[n_p:]]
-        for k, value in zip(from_x, x[:n_x].tolist(), strict=True):
-            r[k] = value
+        x, p, y = (reach(a, n) for a, n in ((x, from_x[-1]), (p, n_p), (y, into[-1])))
+        r: list[Any] = [*p[:n_p].tolist(), *tape.blank[n_p:]]
+        for k, at in read:
+            r[k] = x[at].copy() if isinstance(at, slice) else float(x[at])
+        for k, unit in units.items():
+            r[k] = unit
         play(first, r)
-        y[: len(into)] = [r[k] for k in into]
+        for k, at in written:
+            y[at] = r[k]
         if again is None:
             return
         count, most = (int(p[k : k + 1].view(np.int64)[0]) for k in counts)
@@ -111,8 +122,8 @@ def interpret_head(program: ComputationSequence, whole: Function) -> Function:
     """Return the first outputs of a program alone."""
 
     def compute(x: Array, p: Array, y: Array, w: Array) -> None:
-        outputs = np.empty(len(program.outputs))
+        outputs, n = np.empty(program.output_places[-1]), program.output_places[program.head_outputs]
         whole(x, p, outputs, w)
-        y[: program.head_outputs] = outputs[: program.head_outputs]
+        y[:n] = outputs[:n]
 
     return compute

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.native import cache, interpreted, machine, masks
 from linkwork.native.elementary import FUNCTIONS, INTRINSICS, PARTS_OF, Text, call, define, float_bits
-from linkwork.sequences.sequence import Again, ComputationSequence
+from linkwork.sequences.sequence import Again, Columns, ComputationSequence
 
 Array = NDArray[np.float64]
 
@@ -170,10 +170,11 @@ def compile_programs(
             if program.name in own:
                 work, operations, _ = lowered[program.name]
                 n_p = 0 if program in without_p else len(parameters)
-                inputs, outputs, head = len(program.inputs), len(program.outputs), program.head_outputs
+                inputs, outputs = program.input_places[-1], program.output_places[-1]
                 sizes[program.name] = (inputs, outputs, work, operations, n_p)
                 if program.head:
                     texts.append(_head(program, lanes))
+                    head = program.output_places[program.head_outputs]
                     sizes[program.head] = (inputs, head, outputs - head + work, operations, n_p)
         for name, (inner, text) in around.items():
             if inner in own:
@@ -202,10 +203,11 @@ def _interpret(
         read = () if program in without_p else parameters
         operations, whole = interpreted.interpret(program, read)
         functions[program.name] = whole
-        sizes[program.name] = (len(program.inputs), len(program.outputs), 0, operations, len(read))
+        inputs, places = program.input_places[-1], program.output_places
+        sizes[program.name] = (inputs, places[-1], 0, operations, len(read))
         if program.head:
             functions[program.head] = interpreted.interpret_head(program, whole)
-            sizes[program.head] = (len(program.inputs), program.head_outputs, 0, operations, len(read))
+            sizes[program.head] = (inputs, places[program.head_outputs], 0, operations, len(read))
     loaded = interpreted.load(functions)
     return {name: NativeFunction(name, loaded.addresses[name], *size, loaded) for name, size in sizes.items()}
 
@@ -223,7 +225,8 @@ def _head(program: ComputationSequence, lanes: int) -> str:
     """Return the program, whose tail goes behind the head in y, and its head alone, whose tail goes into the
     scratch.
     """
-    n, n_head, whole, those = len(program.outputs), program.head_outputs, f"{program.name}.whole", _counted(lanes)
+    places, whole, those = program.output_places, f"{program.name}.whole", _counted(lanes)
+    n, n_head = places[-1], places[program.head_outputs]
     return f"""define void @{program.name}({ARGUMENTS}{those}) nounwind {{
   %z = getelementptr double, ptr %y, i64 {n_head * lanes}
   tail call void @{whole}(ptr %x, ptr %p, ptr %y, ptr %w, ptr %z{those})
@@ -238,8 +241,8 @@ define void @{program.head}({ARGUMENTS}{those}) nounwind {{
 
 def _place(program: ComputationSequence, slot: int) -> tuple[str, int]:
     """Return the array in which an output stands, and where."""
-    is_tail = program.head and slot >= program.head_outputs
-    return ("z", slot - program.head_outputs) if is_tail else ("y", slot)
+    places, n_head = program.output_places, program.head_outputs
+    return ("z", places[slot] - places[n_head]) if program.head and slot >= n_head else ("y", places[slot])
 
 
 # Doubles of some lanes from one place to another, the others stay
@@ -273,8 +276,9 @@ def _lower(
 ) -> tuple[int, int, str]:
     """Return the size of the scratch, the number of operations and the LLVM code of the program."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
-    given.update((node, ("x", k)) for k, node in enumerate(program.inputs))
-    again = program.again
+    given.update((node, ("x", k)) for k, node in zip(program.input_places, program.inputs, strict=False))
+    again, columns = program.again, program.columns or Columns(1, frozenset(), frozenset())
+    given.update((node, ("unit", k)) for k, node in enumerate(columns.units))
     needed = [] if again is None else [again.is_weak]
     sequence = [n for n in ordered([*program.outputs, *needed], given) if n.op != "constant"]
     for node in sequence:
@@ -285,7 +289,11 @@ def _lower(
     users = [(part_of[node], node.args) for node in sequence] + ([(last, (again.is_weak,))] if again else [])
     across = dict.fromkeys(a for part, args in users for a in args if part_of.get(a, part) != part)
     kept = _kept(program, [*sequence, *program.inputs], parameters)
-    handed_on = {node: k for k, node in enumerate(dict.fromkeys((*across, *kept)))}  # with their places in w
+    wide = {*columns.inputs, *columns.units}
+    wide.update(node for node in sequence if not wide.isdisjoint(node.args))
+    passed = list(dict.fromkeys((*across, *kept)))
+    places = [*accumulate((columns.count if node in wide else 1 for node in passed), initial=0)]
+    handed_on = dict(zip(passed, places, strict=False))  # with their places in w
     # What later parts need is stored at once, what only repetitions need if they follow.
     late = [node for node in kept if node not in across and part_of.get(node, last) == last]
     at_once = handed_on.keys() - set(late)
@@ -295,28 +303,29 @@ def _lower(
 
     bodies = []
     for start in range(0, max(len(sequence), 1), PART):
-        emitter = _Emitter(given, handed_on, tables, lanes)
+        emitter = _Emitter(given, handed_on, tables, lanes, wide, columns.count)
         emitter.lines += [masks.unpack(lanes)] if lanes > 1 else []
         for node in sequence[start : start + PART]:
-            emitter.compute(node)
+            (emitter.compute_row if node in wide else emitter.compute)(node)
             if node in at_once:
-                emitter.store(node, "w", handed_on[node])
+                emitter.store(node, "w", handed_on[node], node in wide)
             for slot in slots.pop(node, ()):
-                emitter.store(node, *_place(program, slot))
+                emitter.store(node, *_place(program, slot), slot in columns.outputs)
         if start + PART >= len(sequence):  # what is left are outputs that are inputs, parameters or constants
-            for node, places in slots.items():
-                for slot in places:
-                    emitter.store(node, *_place(program, slot))
+            for node, those in slots.items():
+                for slot in those:
+                    emitter.store(node, *_place(program, slot), slot in columns.outputs)
             if again:
                 emitter.repeat(f"{program.name}.more", again, late, bool(program.head))
         bodies.append("\n".join(emitter.lines))
 
-    name, work = program.name, len(handed_on)
+    name, work = program.name, places[-1]
     whole, tail, z = (f"{name}.whole", TAIL, ", ptr %z") if program.head else (name, "", "")
     tail, z = tail + _counted(lanes), z + _counted(lanes)
     repeated = []
     if again:
-        size, text = _repetition(program, [*handed_on], parameters, tables, lanes)
+        own = replace(columns, inputs=frozenset(wide.intersection(passed)), outputs=frozenset(), units=())
+        size, text = _repetition(program, passed, own, parameters, tables, lanes)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
@@ -345,6 +354,7 @@ def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Seque
 def _repetition(
     program: ComputationSequence,
     handed_on: list[Expr],
+    columns: Columns,
     parameters: Sequence[Expr],
     tables: dict[object, str],
     lanes: int,
@@ -356,12 +366,13 @@ def _repetition(
     """
     assert program.again is not None
     name, again = program.name, program.again
-    inner = ComputationSequence(f"{name}.again", [*handed_on, *again.x.values()], [*again.outputs.values()])
+    inputs, outputs = [*handed_on, *again.x.values()], [*again.outputs.values()]
+    inner = ComputationSequence(f"{name}.again", inputs, outputs, columns=columns)
     results = [again.improved.get(slot, symbol(f"result {slot}")) for slot in again.outputs]
-    judge = ComputationSequence(f"{name}.needs", [*inner.inputs, *results], [again.needs])
+    judge = ComputationSequence(f"{name}.needs", [*inputs, *results], [again.needs], columns=columns)
     (work, _, text), (work_of_judge, _, text_of_judge) = (_lower(f, parameters, tables, lanes) for f in (inner, judge))
-    n_in, n_out = len(inner.inputs), len(inner.outputs)
-    copies_in = [_copy(y, at, "x", len(handed_on) + k, n, lanes) for k, y, at, n in _runs(program, again.x)]
+    n_in, n_out, n_kept = inner.input_places[-1], len(outputs), inner.input_places[len(handed_on)]
+    copies_in = [_copy(y, at, "x", n_kept + k, n, lanes) for k, y, at, n in _runs(program, again.x)]
     copies_out = [_copy("out", k, y, at, n, lanes, masked=True) for k, y, at, n in _runs(program, again.outputs)]
     f, z, every = Text(lanes), ", ptr %z" if program.head else "", f", i64 {masks.ALL}" if lanes > 1 else ""
     integers, truths, numbers = f.type("i64"), f.type("i1"), f.type("double")
@@ -402,7 +413,7 @@ judge:
 done:
   ret void
 }}"""
-    return n_in - len(handed_on) + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
+    return n_in - n_kept + n_out + 1 + max(work, work_of_judge), f"{text}\n{text_of_judge}\n{loop}"
 
 
 def _loop_arguments(lanes: int, z: str) -> str:
@@ -447,7 +458,13 @@ class _Emitter:
     """The lines of one LLVM function and the names its values have in it."""
 
     def __init__(
-        self, given: dict[Expr, tuple[str, int]], handed_on: dict[Expr, int], tables: dict[object, str], lanes: int
+        self,
+        given: dict[Expr, tuple[str, int]],
+        handed_on: dict[Expr, int],
+        tables: dict[object, str],
+        lanes: int,
+        wide: set[Expr],
+        count: int,
     ) -> None:
         self.given = given
         self.handed_on = handed_on
@@ -458,6 +475,9 @@ class _Emitter:
         self.pairs: dict[str, str] = {}  # sine and cosine of a value
         self.of = Text(lanes)
         self.numbers, self.truths = self.of.type("double"), self.of.type("i1")
+        self.wide, self.count = wide, count  # what is a row of so many numbers
+        self.row = f"<{count} x double>"
+        self.spread: dict[str, str] = {}  # one number as a row
 
     def constant(self, value: float) -> str:
         return self.of.value(value, "double").name
@@ -476,16 +496,34 @@ class _Emitter:
             if node.op == "constant" and node not in self.given:
                 return self.constant(node.number)
             array, k = self.given[node] if node in self.given else ("w", self.handed_on[node])
+            if array == "unit":
+                return f"<{', '.join(f'double {float_bits(float(i == k))}' for i in range(self.count))}>"
             name = self.names[node] = f"%v{len(self.names)}"
-            self.lines.append(f"{name} = load {self.numbers}, ptr {self.pointer(array, k)}, align 8")
+            kind = self.row if node in self.wide else self.numbers
+            self.lines.append(f"{name} = load {kind}, ptr {self.pointer(array, k)}, align 8")
         return name
 
-    def store(self, node: Expr, array: str, k: int) -> None:
-        value, pointer, lanes = self.value(node), self.pointer(array, k), self.of.lanes
+    def row_of(self, node: Expr) -> str:
+        """Return the name of a row; one number stands in all of its columns."""
+        value = self.value(node)
+        if node in self.wide:
+            return value
+        if node.op == "constant" and node not in self.given:
+            return f"splat (double {value})"
+        if value not in self.spread:
+            name = self.spread[value] = f"{value}.row"
+            first = f"{self.row} poison, double {value}, i64 0"
+            whole = f"{self.row} {name}.first, {self.row} poison, <{self.count} x i32> zeroinitializer"
+            self.lines += [f"{name}.first = insertelement {first}", f"{name} = shufflevector {whole}"]
+        return self.spread[value]
+
+    def store(self, node: Expr, array: str, k: int, is_row: bool = False) -> None:
+        value, pointer, lanes = self.row_of(node) if is_row else self.value(node), self.pointer(array, k), self.of.lanes
         if lanes > 1 and array != "w":
             self.lines.append(masks.store("double", lanes, value, pointer))
         else:
-            self.lines.append(f"store {self.numbers} {value}, ptr {pointer}, align 8")
+            kind = self.row if is_row else self.numbers
+            self.lines.append(f"store {kind} {value}, ptr {pointer}, align 8")
 
     def repeat(self, name: str, again: Again, kept: Sequence[Expr], has_tail: bool) -> None:
         """Call the loop of repetitions, with these values stored in w, if a number in p or a weakness wishes it."""
@@ -503,7 +541,7 @@ class _Emitter:
 br i1 %some.wanted, label %again, label %done
 again:""")
         for node in kept:
-            self.store(node, "w", self.handed_on[node])
+            self.store(node, "w", self.handed_on[node], node in self.wide)
         y = "ptr %y, ptr %z" if has_tail else "ptr %y"
         given = f"{integers} %count, {integers} %most, {self.truths} %weak, {self.truths} %wanted"
         self.lines.append(f"""call void @{name}(ptr %w, ptr %p, {y}, {given})
@@ -513,6 +551,15 @@ done:""")
     def choose(self, name: str, condition: str, a: str, b: str) -> None:
         t = self.numbers
         self.lines.append(f"{name} = select {self.truths} {condition}, {t} {a}, {t} {b}")
+
+    def compute_row(self, node: Expr) -> None:
+        """Compute a row, which is linear in others."""
+        a = [self.row_of(argument) for argument in node.args]
+        name = self.names[node] = f"%v{len(self.names)}"
+        if node.op not in (*BINARY, "neg"):
+            raise KeyError(f"no machine code for '{node.op}' of columns")
+        operation = "fneg" if node.op == "neg" else BINARY[node.op]
+        self.lines.append(f"{name} = {operation} {self.row} {', '.join(a)}")
 
     def compute(self, node: Expr) -> None:
         a = [self.value(argument) for argument in node.args]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from linkwork.errors import UsageError, check_choice
@@ -37,6 +38,20 @@ class Again:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """What a sequence does for several columns at once, side by side in a vector, by the same scalars.
+
+    Some inputs and outputs are rows of `count` numbers, one for each column, and stand so in memory. `units` are the
+    rows of the unit matrix: x units[j] is x in column j, and zero in the others.
+    """
+
+    count: int
+    inputs: frozenset[Expr]
+    outputs: frozenset[int]  # their places
+    units: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
 class ComputationSequence:
     """A function written as a sequence: the outputs as expressions of the inputs (which may be any nodes).
 
@@ -50,6 +65,7 @@ class ComputationSequence:
     head: str = ""
     head_outputs: int = 0
     again: Again | None = None
+    columns: Columns | None = None
 
     def __post_init__(self) -> None:
         check_expressions(f"inputs of '{self.name}'", self.inputs)
@@ -67,6 +83,18 @@ class ComputationSequence:
         if missing:
             names = ", ".join(sorted(f"'{x.value}'" for x in missing))
             raise UsageError(f"the inputs of '{self.name}' lack {names}", "missing-input")
+
+    @cached_property
+    def input_places(self) -> list[int]:
+        """Where each input stands among the numbers given, and how many these are."""
+        wide = self.columns
+        return [*accumulate((wide.count if wide and x in wide.inputs else 1 for x in self.inputs), initial=0)]
+
+    @cached_property
+    def output_places(self) -> list[int]:
+        """Where each output stands among the numbers returned, and how many these are."""
+        wide, n = self.columns, len(self.outputs)
+        return [*accumulate((wide.count if wide and k in wide.outputs else 1 for k in range(n)), initial=0)]
 
     def rewritten(self, rewrite: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]]) -> ComputationSequence:
         """Apply `rewrite` to the outputs, also to those that are improved, given its inputs."""

@@ -114,7 +114,7 @@ class VariedMotion(Motion):
         return self.n + N_WORK
 
     def unknowns(self, t: float, y: Array) -> Array:
-        return np.concatenate([y[: self.first], self.variations.ravel()])
+        return np.concatenate([y[: self.first], self.variations.T.ravel()])
 
     def error_scale(self) -> Array:
         self.own_scale = super().error_scale()
@@ -126,18 +126,18 @@ class VariedMotion(Motion):
         sizes = np.array([abs(e.parameters[p]) or 1.0 for p in self.chosen])[:, None]
         grown = np.max(np.abs(self.variations[:, : self.n]) * sizes / own, axis=1, initial=1.0)[:, None]
         beside = np.full((len(sizes), self.variations.shape[1] - self.n), math.inf)
-        return np.concatenate([own, [math.inf] * N_WORK, np.hstack([grown * own / sizes, beside]).ravel()])
+        return np.concatenate([own, [math.inf] * N_WORK, np.hstack([grown * own / sizes, beside]).T.ravel()])
 
     def take_variations(self) -> None:
         """Take the variations of now from the time loop."""
-        self.variations = self.state.y[self.first :].reshape(len(self.chosen), -1)
+        self.variations = self.state.y[self.first :].reshape(-1, len(self.chosen)).T
 
     def give_variations(self, variations: Array) -> None:
         """Let the time loop go on with others."""
         self.variations, at, ny = variations, self.state.at, self.state.problem.ny
         if self.form.controls_variations:
             self.state.measure(self.scale_of_all())
-        at.x[1 + self.first : 1 + ny] = variations.ravel()
+        at.x[1 + self.first : 1 + ny] = variations.T.ravel()
         at.k[:ny] = self.form.derivative(at.x[: 1 + ny], self.state.p)
 
 
@@ -420,7 +420,8 @@ class Gradients:
     @kept
     def variations(self) -> Array:
         """Of (q, v, work, held values), by row and parameter."""
-        return self.rows.rows[:, self.course.motion.n + N_WORK :].reshape(len(self.rows.t), len(self.chosen), -1)
+        varied = self.rows.rows[:, self.course.motion.n + N_WORK :].reshape(len(self.rows.t), -1, len(self.chosen))
+        return varied.transpose(0, 2, 1)
 
     @kept
     def accelerations(self) -> Array:
@@ -433,9 +434,11 @@ class Gradients:
             for i in range(span.start, span.stop):
                 p[part.form.system.held] = rows.held[i]
                 state, solution = rows.rows[i, :first], rows.x[i, rows.x.shape[1] - width :]
-                found[i] = f(
-                    np.concatenate([rows.t[i : i + 1], state, self.variations[i].ravel(), solution]), p
-                ).reshape(k, width)
+                found[i] = (
+                    f(np.concatenate([rows.t[i : i + 1], state, self.variations[i].T.ravel(), solution]), p)
+                    .reshape(width, k)
+                    .T
+                )
         return found
 
     def at(self, k: int, quantity: Expr, name: str) -> Array:
