@@ -129,6 +129,11 @@ class Model(Analyses):
         return (*self.joints, *self.drivers)
 
     @property
+    def parameter_units(self) -> dict[str, str]:
+        """Units of parameters and inputs that were given with one."""
+        return {**self.stated_units, **{x.name: x.unit for x in self.inputs}}
+
+    @property
     def signals(self) -> tuple[InputSignal | OutputSignal | StateSignal, ...]:
         """What goes in and out by name, and states."""
         return (*self.inputs, *self.outputs, *self.states)

@@ -313,13 +313,17 @@ def seconds(name: str, given: float | str | None) -> float | None:
     return number
 
 
+def kind_of(unit: str | None) -> Kind | None:
+    """Return the kind of quantities in a unit."""
+    return None if unit is None else Kind(f"a quantity in {unit}", unit, f"1 {unit}")
+
+
 def value_of(what: str, given: Any, unit: str | None) -> Any:
     """Return the value in SI of a text, "35 cm", which is of the kind of a unit; what is no text stays as it is."""
     if not isinstance(given, str):
         return given
     try:
-        kind = None if unit is None else Kind(f"a quantity in {unit}", unit, f"1 {unit}")
-        number = None if unit_of(given) is None else quantity(given, kind)
+        number = None if unit_of(given) is None else quantity(given, kind_of(unit))
     except ModelError as error:
         hint = "; ".join(part for part in (error.message, error.rule, error.suggestion) if part)
         raise UsageError(f"{what} = {given!r}: {hint}", error.code) from None

@@ -32,9 +32,9 @@ from linkwork.expressions.graph import (
     symbol,
 )
 from linkwork.modelfile import load
-from linkwork.native import cache, lowering, machine
+from linkwork.native import cache, interpreted, lowering, machine
 from linkwork.native.lowering import NativeFunction, compile_programs
-from linkwork.sequences.sequence import ComputationSequence
+from linkwork.sequences.sequence import Columns, ComputationSequence
 from linkwork.simulation.simulate import simulate
 
 X = [symbol(f"x{k}") for k in range(3)]
@@ -190,6 +190,37 @@ def test_the_head_returns_the_first_outputs(n: int, rng: Random) -> None:
     x, p = rng.normal(size=3), np.zeros(0)
     assert functions["head"].outputs == 3
     np.testing.assert_array_equal(functions["head"](x, p), functions["whole"](x, p)[:3])
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("n", [10, 1500])
+def test_columns_are_computed_side_by_side(count: int, n: int, rng: Random) -> None:
+    """Rows of so many numbers give in each column what that column gives alone, as machine code and as Python."""
+    d, units, p = [symbol(f"d{k}") for k in range(2)], tuple(symbol(f"e{k}") for k in range(count)), symbol("p")
+    scalars = long_sequence(n, rng, [*X, p])
+    rows = [a * d[k % 2] - d[1 - k % 2] / (2.0 + a * a) for k, a in enumerate(scalars)]
+    rows = [rows[0], -rows[-1] + p * units[0] + X[0] * units[-1], sum(rows[1:], ZERO), ZERO, scalars[2]]
+    outputs, columns = [scalars[-1], *rows], Columns(count, frozenset(d), frozenset(range(1, 6)), units)
+    program = ComputationSequence("rows", [*X, *d], outputs, "head", 3, columns=columns)
+    f = compile_programs([program], (p,))
+    x, at_p, given = rng.normal(size=3), rng.normal(size=1), rng.normal(size=(2, count))
+    found = f["rows"](np.concatenate([x, given.ravel()]), at_p)
+    assert (f["rows"].inputs, f["rows"].outputs, f["head"].outputs) == (3 + 2 * count, 1 + 5 * count, 1 + 2 * count)
+    for j, unit in enumerate(np.eye(count)):
+        values = dict(zip((*X, p, *d), [*x.tolist(), *at_p.tolist(), *given[:, j].tolist()], strict=True))
+        expected = evaluate(outputs, {**values, **dict(zip(units, unit.tolist(), strict=True))})
+        np.testing.assert_allclose([found[0], *found[1 + j :: count]], expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(f["head"](np.concatenate([x, given.ravel()]), at_p), found[: f["head"].outputs])
+    again = np.empty(len(found))
+    interpreted.interpret(program, (p,))[1](np.concatenate([x, given.ravel()]), at_p, again, np.empty(0))
+    np.testing.assert_allclose(again, found, rtol=1e-9, atol=1e-9)
+
+
+def test_columns_take_part_linearly_alone() -> None:
+    """What is not linear in a row has no machine code."""
+    columns = Columns(2, frozenset(X[:1]), frozenset([0]))
+    with pytest.raises(KeyError, match="no machine code for 'sin' of columns"):
+        compile_programs([ComputationSequence("f", X, [sin(X[0])], columns=columns)], [])
 
 
 def test_several_programs_share_splines_and_keep_apart(rng: Random) -> None:

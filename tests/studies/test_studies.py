@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import signal
@@ -20,7 +21,7 @@ from scipy.stats import norm, qmc
 from linkwork import Start, __version__, kinematics, load, loads, simulate
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 from linkwork.studies.cluster import compute_chunks
-from linkwork.studies.optimize import optimize
+from linkwork.studies.optimize import optimize, read_limit
 from linkwork.studies.points import CHUNK, read_points
 from linkwork.studies.shares import share_of
 from linkwork.studies.sweep import sweep
@@ -141,6 +142,34 @@ def test_ranges_that_are_none_are_refused(vary: dict[str, Any], sample: str | No
     with pytest.raises(UsageError) as refused:
         read_points(vary, sample)
     assert refused.value.code == code
+
+
+def test_values_are_of_the_kind_of_their_parameter() -> None:
+    """A height is no mass, whether it is one of a grid, the end of a range, or a bound."""
+    for given in ("1 kg,2 kg", "1 m:2 kg:3", ["1 m", "2 kg"]):
+        with pytest.raises(UsageError, match=r"'h': '[12] kg' is of kind mass, not a quantity in m"):
+            read_points({"h": given}, stated_units={"h": "m"})
+    with pytest.raises(UsageError, match="'3 kg' is of kind mass, not a quantity in m"):
+        read_limit("max(ball.y) < 3 kg", "m")
+    np.testing.assert_array_equal(read_points({"h": "10 cm,0.2"}, stated_units={"h": "m"}).chunk(0).T, [[0.1, 0.2]])
+
+
+def test_a_journal_that_has_no_room_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the whole of it cannot be made there is nothing to go on from, and no file that says there were."""
+
+    def refuse(*_: int) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    with pytest.raises(UsageError, match="files of this size are not allowed there"):
+        sweep(loads(BALL), FALL, "final(ball.vy)", path=tmp_path / "fall.nc")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_study_without_a_number_is_not_drawn() -> None:
+    found = sweep(loads(BALL), {"h": "1:2:3"}, "final(log(-1 - ball.y^2))", t_end=0.1)
+    with pytest.raises(UsageError, match="no point has a number"):
+        plot_study(found)
 
 
 @pytest.mark.parametrize("text", ["final", "fnal(x)", "final crank.phi", "__import__('os')", "max(x", ""])

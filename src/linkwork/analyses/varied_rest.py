@@ -50,7 +50,7 @@ def equilibrium_slopes(
     def left() -> list[Expr]:
         return [*(q - x for q, x in zip(e.Q, multiply(e, [*[ZERO] * n, *e.lam])[:n], strict=True)), *e.Psi]
 
-    rates = np.array([np.broadcast_to(x, (len(chosen),)) for x in vary(e, "rest", left, values, units)])
+    rates = vary(e, "rest", left, values, units)
     if rest.K.size and np.linalg.cond(rest.K) > 1.0 / RANK_TOLERANCE:
         raise NumericalStop("the rest is neutral: it goes away in some direction without any force", "neutral-rest")
     x = of_x[:, None] * solve_least_squares(K * np.outer(of_rows, of_x), -of_rows[:, None] * rates)
@@ -59,7 +59,7 @@ def equilibrium_slopes(
     outputs = e.outputs.get("reactions", {})
     forces = vary(e, "reactions at rest", lambda: [y.expression for y in outputs.values()], values, direction)
     names = [*e.q_names, *(e.columns["reactions"].names if outputs else ())]
-    rows = [*dq, *(np.broadcast_to(x, (len(chosen),)) for x in forces)]
+    rows = [*dq, *forces]
     return {
         name: dict(zip(map(name_of, chosen), row.tolist(), strict=True)) for name, row in zip(names, rows, strict=True)
     }

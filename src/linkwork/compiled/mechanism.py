@@ -153,7 +153,7 @@ class Mechanism(Analyses):
         if not parameters:
             return self
         check_values("parameters", parameters)
-        stated = {**self.model.stated_units, **{x.name: x.unit for x in self.model.inputs}}
+        stated = self.model.parameter_units
         for name in parameters:
             check_choice("parameter", name, self.model.parameters)
         given = {name: value_of(name, value, stated.get(name)) for name, value in parameters.items()}

@@ -111,5 +111,4 @@ def vary_limit(at: Place, parameters: Sequence[Expr], times: Array) -> tuple[flo
         {**at.values, TIME: times[k]},
         dict(zip(parameters, np.eye(len(parameters)), strict=True)),
     )
-    slopes = mu @ np.array([np.broadcast_to(x, (len(parameters),)) for x in rates])
-    return float(later[k] / np.ptp(g)), np.asarray(np.sign(g[k]) * slopes / np.ptp(g))
+    return float(later[k] / np.ptp(g)), np.asarray(np.sign(g[k]) * (mu @ rates) / np.ptp(g))

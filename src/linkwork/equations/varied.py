@@ -11,8 +11,10 @@ corrections that are least in the metric of those of the motion. [mukherjee2007]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +25,7 @@ from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import multiply
 from linkwork.equations.programs import Program, Source, by_repetition
 from linkwork.expressions.derivatives import directional, jacobian
-from linkwork.expressions.evaluation import Tape, numpy_arithmetic, ordered
+from linkwork.expressions.evaluation import RING, Arithmetic, Tape, float_arithmetic, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.entries import plus
 from linkwork.sequences.sequence import Columns, ComputationSequence
@@ -154,9 +156,26 @@ def onto(s: Source, chosen: Chosen) -> ComputationSequence:
     return _sequence("onto", e, chosen, found, range(len(found)))
 
 
-def _product(a: Any, b: Any) -> Any:
-    """Return what does not change has no rate, even where a slope is infinite, as that of a root at zero."""
-    return np.where((np.asarray(a) == 0.0) | (np.asarray(b) == 0.0), 0.0, a * b)
+@cache
+def _arithmetic() -> Arithmetic:
+    """Compute with floats and with arrays, numbers of one direction each; what does not change has no rate, even where
+    a slope is infinite, as that of a root at zero.
+    """
+    arrays = numpy_arithmetic()
+
+    def either(of_floats: Callable[..., Any], of_arrays: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: of_floats(*args) if all(type(x) is float for x in args) else of_arrays(*args)
+
+    def product(a: Any, b: Any) -> Any:
+        scalars = [x for x in (a, b) if type(x) is float]
+        if 0.0 in scalars:
+            return 0.0
+        found = a * b
+        if scalars and math.isfinite(scalars[0]):
+            return found
+        return found if np.isfinite(found).all() else np.where((np.equal(a, 0.0)) | (np.equal(b, 0.0)), 0.0, found)
+
+    return {op: either(f, arrays[op]) for op, f in float_arithmetic().items()} | {**RING, "mul": product}
 
 
 def programs(chosen: Chosen) -> tuple[Program, ...]:
@@ -169,20 +188,23 @@ def vary(
     name: str,
     outputs: Callable[[], Sequence[Expr]],
     values: Mapping[Expr, Any],
-    direction: Mapping[Expr, Any],
-) -> list[Any]:
-    """Return d outputs where symbols have these values and vary in this direction, of numbers or of arrays of one
-    shape.
+    direction: Mapping[Expr, Array],
+) -> Array:
+    """Return d outputs, a row each, where symbols have these values, numbers or arrays, and vary in this direction.
 
     A name stands for the same outputs always.
     """
-    kept: dict[tuple[object, ...], tuple[list[Expr], Tape]] = e.symbolic.__dict__.setdefault("_varied", {})
+    kept: dict[tuple[object, ...], tuple[list[tuple[Expr, bool]], Tape]] = e.symbolic.__dict__.setdefault("_varied", {})
     key = name, *direction
-    d = {x: symbol(f"variation of {x.value}") for x in direction}
     if key not in kept:
-        found = directional(outputs(), d)
+        rates = {symbol(f"variation of {x.value}"): x for x in direction}
+        found = directional(outputs(), {x: rate for rate, x in rates.items()})
         inputs = [x for x in ordered(found) if x.op == "symbol"]
-        kept[key] = inputs, Tape(inputs, found, {**numpy_arithmetic(), "mul": _product})
-    given = {**values, **{d[x]: y for x, y in direction.items()}}
-    inputs, tape = kept[key]
-    return tape([given[x] for x in inputs])
+        kept[key] = [(rates.get(x, x), x in rates) for x in inputs], Tape(inputs, found, _arithmetic())
+    inputs_of, tape = kept[key]
+    given = [direction[x] if is_rate else values[x] for x, is_rate in inputs_of]
+    changes = tape([y if isinstance(y, np.ndarray) and y.ndim else float(y) for y in given])
+    table = np.empty((len(changes), *next(iter(direction.values())).shape))
+    for row, change in zip(table, changes, strict=True):
+        row[...] = change
+    return table

@@ -258,9 +258,7 @@ class VariedCourse(Course):
             solved = not {*e.a, *e.lam}.isdisjoint(ordered(found)) and not {*e.a} <= {*values}
             return substitute(found, dict(zip((*e.a, *e.lam), source.solution, strict=True))) if solved else found
 
-        found = vary(e, name, of_state, values, direction)
-        size = len(next(iter(direction.values())))
-        return np.array([np.broadcast_to(x, (size,)) for x in found], dtype=float).reshape(len(found), size)
+        return vary(e, name, of_state, values, direction)
 
     def time_of(self, g: Expr, name: str, x: Array, rates: Array) -> Array:
         """Find how the time of an event varies."""
@@ -451,5 +449,4 @@ class Gradients:
         direction |= dict(zip((*e.a, *e.lam), self.accelerations[:, k].T, strict=True))
         if p not in direction:
             direction[p] = np.ones(len(rows.t))
-        (found,) = vary(e, name, lambda: [quantity], values, direction)
-        return np.broadcast_to(np.asarray(found, dtype=float), rows.t.shape).copy()
+        return np.asarray(vary(e, name, lambda: [quantity], values, direction)[0])

@@ -25,7 +25,8 @@ from linkwork.equations.place import Place, Weights
 from linkwork.equations.varied import vary
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import ZERO, Expr
-from linkwork.linalg.newton import MAX_ITERATIONS, solve_least_squares
+from linkwork.linalg.newton import MAX_ITERATIONS
+from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
 from linkwork.start.closing import Fitted, Given, _velocity_fault, given_velocities, number_kept
 from linkwork.tolerances import ROUNDING
 
@@ -47,8 +48,7 @@ class Varied:
         direction = {**dict(zip((*e.q, *e.v), (*self.q, *self.v), strict=True)), **self.seeds}
         values = {**self.place.values, **{x: value for x, (value, _) in more.items()}}
         direction |= {x: rate for x, (_, rate) in more.items()}
-        found = vary(e, name, outputs, values, direction)
-        return np.array([np.broadcast_to(x, (self.n,)) for x in found], dtype=float).reshape(len(found), self.n)
+        return vary(e, name, outputs, values, direction)
 
     @property
     def n(self) -> int:
@@ -95,7 +95,8 @@ def vary_start(
                 level[k], rates_of[k] = value, 0.0
     at = replace(at, place=replace(at.place, q=new[0], v=new[1]))
     kept = number_kept(e, [name for name in keep if name not in owned[1]])
-    if weights == "none" or not e.Psi:
+    follows = chart.body is not None and not {*(q or {}), *(v or {})} - {*owned[0], *owned[1]}
+    if weights == "none" or not e.Psi or follows:  # bodies that have been closed close the joints
         return at
     closed = _close(at, weights, kept)
     start = _align(closed, weights, kept)
@@ -169,17 +170,16 @@ def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> t
         wanted = e.Psi if level == "q" else e.Psi_dot
         return [*product[:n], *(x + gap for x, gap in zip(product[n:], wanted, strict=True))]
 
-    def solve(right: Array) -> Array:
-        return np.asarray(scale[:, None] * solve_least_squares(K, scale[:, None] * right))
-
-    x, still = solve(np.append(np.zeros(len(free)), -gaps)[:, None]), np.zeros(at.n)
+    check_finite(K)
+    inverse = scale[:, None] * np.linalg.pinv(K, RANK_TOLERANCE) * scale
+    x, still = -inverse[:, len(free) :] @ gaps, np.zeros(at.n)
     dx, of_dx = np.zeros(n), np.zeros((n, at.n))
-    dx[free] = x[: len(free), 0]
-    held = zip((*e.a, *e.lam), (*dx, *x[len(free) :, 0]), strict=True)
+    dx[free] = x[: len(free)]
+    held = zip((*e.a, *e.lam), (*dx, *x[len(free) :]), strict=True)
     rates = at.rates(f"closing {level} {is_mass}", residual, {symbol: (value, still) for symbol, value in held})
     if level == "q":
         rates[[n + i for i in e.slips]] = 0.0
-    of_dx[free] = solve(-np.vstack([rates[free], rates[n:]]))[: len(free)]
+    of_dx[free] = -inverse[: len(free)] @ np.vstack([rates[free], rates[n:]])
     return dx, of_dx
 
 
@@ -214,5 +214,4 @@ def vary_least_gap(at: Place, parameters: Sequence[Expr]) -> tuple[float, Array]
     )
     open_by = at.Psi / at.row_scale
     size = float(np.linalg.norm(open_by))
-    along = open_by / (size * at.row_scale)
-    return size, np.asarray(along @ np.array([np.broadcast_to(x, (len(parameters),)) for x in rates]))
+    return size, np.asarray(open_by / (size * at.row_scale) @ rates)

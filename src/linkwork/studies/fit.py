@@ -121,7 +121,7 @@ def fit(
         raise UsageError("nothing is varied; give a parameter a range, as c=0:2", "no-effect")
     for name in names:
         check_choice("parameter", name, mechanism.model.parameters)
-    ranges = [range_of(name, vary[name]) for name in names]
+    ranges = [range_of(name, vary[name], mechanism.model) for name in names]
     before = {name: mechanism.model.parameters[name] for name in names}
     if isinstance(measured, str | Path):
         data = read_measured(measured, Trial(mechanism, (), driven, {**options, "t_end": TYPED}).move({}))

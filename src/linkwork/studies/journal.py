@@ -59,7 +59,11 @@ class Journal:
             self.file = os.open(path, os.O_RDWR | (0 if goes_on else os.O_CREAT | os.O_TRUNC), 0o666)
             if not goes_on:
                 os.pwrite(self.file, start, 0)
-                os.ftruncate(self.file, size)
+                try:
+                    os.ftruncate(self.file, size)
+                except OSError:
+                    path.unlink()  # from what is not whole nothing goes on
+                    raise
             elif os.fstat(self.file).st_size != size or os.pread(self.file, len(start), 0) != start:
                 message = f"'{path}' is of another study: other values, takes, options or another version"
                 raise UsageError(f"{message}; name another result, or begin anew without resuming", "other-study")

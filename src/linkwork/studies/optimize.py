@@ -55,13 +55,13 @@ class Limit(NamedTuple):
         return self.sign * (value - self.bound)
 
 
-def read_limit(text: str) -> Limit:
-    """Read a limit: max(abs(reaction:O.x)) < 5 kN."""
+def read_limit(text: str, unit: str = "") -> Limit:
+    """Read a limit: max(abs(reaction:O.x)) < 5 kN; of what is taken in a unit, the bound is of its kind."""
     match = COMPARISON.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"'{text}' is not a limit; write for example 'max(slider.x) < 30 mm'", "bad-limit")
     try:
-        bound = units.quantity(match[3], None)
+        bound = units.quantity(match[3], units.kind_of(unit or None))
     except LinkworkError as error:
         raise UsageError(f"'{text}': {error.message}", error.code) from None
     if bound is None:
@@ -155,13 +155,14 @@ def optimize(
         raise UsageError("nothing is varied; give a parameter a range, as l1=0.6:1.4", "no-effect")
     for name in names:
         check_choice("parameter", name, mechanism.model.parameters)
-    ranges = [range_of(name, vary[name]) for name in names]
+    ranges = [range_of(name, vary[name], mechanism.model) for name in names]
     take, limits = read_take(minimize or maximize or ""), tuple(map(read_limit, subject))
     takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
     stated = {name: mechanism.model.parameters[name] for name in names}
     trial = Trial(mechanism, takes, driven, options)
     designs = [stated, *_inside(names, ranges)]
-    unit = trial.check_takes(trial.first(designs))[0]
+    units_of = dict(zip(takes, trial.check_takes(trial.first(designs)), strict=True))
+    unit, limits = units_of[take], tuple(read_limit(limit.text, units_of[limit.take]) for limit in limits)
     search = Search(trial, names, ranges, take, -1.0 if maximize else 1.0, limits, progress)
     search.check_exact(designs)
     before = search.sample(stated, trial.move).design
@@ -182,9 +183,10 @@ def optimize(
     return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial, search.is_exact)
 
 
-def range_of(name: str, given: str | Sequence[float]) -> Range:
+def range_of(name: str, given: str | Sequence[float], model: Model) -> Range:
+    """Read the range of a parameter: "0.5 m:2 m", or its two ends."""
     text = given if isinstance(given, str) else ":".join(str(x) for x in given)
-    axis = read_axis(name, text)
+    axis = read_axis(name, text, model.parameter_units.get(name))
     if not isinstance(axis, Range):
         raise UsageError(f"'{name}' needs a range from LOW to HIGH, as {name}=0.5:2", "bad-range")
     return axis

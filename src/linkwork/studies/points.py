@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
-from linkwork.errors import LinkworkError, UsageError
+from linkwork.errors import ModelError, UsageError
 
 Array = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class Normal:
 
 
 Axis: TypeAlias = Values | Range | Normal
-Given: TypeAlias = str | Sequence[float] | NDArray[np.float64]
+Given: TypeAlias = str | Sequence[float | str] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -138,21 +139,25 @@ class Points:
         return np.asarray(qmc.LatinHypercube(len(self.axes), seed=self.seed).random(self.count))
 
 
-def read_axis(name: str, given: Given) -> Axis:
-    """Read what a parameter takes: "0.6:1.4:9" or "1,2,3", a range "60 cm:1.4 m", a distribution "0.8 +- 0.01"."""
+def read_axis(name: str, given: Given, unit: str | None = None) -> Axis:
+    """Read what a parameter takes: "0.6:1.4:9" or "1,2,3", a range "60 cm:1.4 m", a distribution "0.8 +- 0.01".
+
+    Values with units are of the kind of the unit, if one is given.
+    """
     if not isinstance(given, str):
-        numbers = [_number(name, one) if isinstance(one, str) else one for one in np.ravel(given).tolist()]
+        listed = [*given] if isinstance(given, Sequence) else np.ravel(given).tolist()
+        numbers = [_number(name, one, unit) if isinstance(one, str) else one for one in listed]
         values = np.asarray(numbers, dtype=float).tolist()
         return _checked(name, Values(tuple(values)))
     if "+-" in given:
-        mean, deviation = (_number(name, part) for part in given.split("+-", 1))
+        mean, deviation = (_number(name, part, unit) for part in given.split("+-", 1))
         if not deviation > 0.0:
             raise UsageError(f"'{name}': the deviation {deviation:g} is not positive", "bad-range")
         return Normal(mean, deviation)
     parts = given.split(":")
     if len(parts) == 1:
-        return _checked(name, Values(tuple(_number(name, part) for part in given.split(","))))
-    low, high = _number(name, parts[0]), _number(name, parts[1])
+        return _checked(name, Values(tuple(_number(name, part, unit) for part in given.split(","))))
+    low, high = (_number(name, part, unit) for part in parts[:2])
     if len(parts) == 2:
         if not low < high:
             raise UsageError(f"'{name}': the range from {low:g} to {high:g} is empty", "bad-range")
@@ -171,21 +176,27 @@ def _checked(name: str, axis: Values) -> Values:
     return axis
 
 
-def _number(name: str, text: str) -> float:
+def _number(name: str, text: str, unit: str | None) -> float:
     try:
-        value = units.quantity(text, None)
-    except LinkworkError as error:
-        raise UsageError(f"'{name}': {error.message}", error.code) from None
+        value = units.quantity(text, units.kind_of(unit))
+    except ModelError as error:
+        hint = f"; {error.suggestion}" if error.suggestion else ""
+        raise UsageError(f"'{name}': {error.message}{hint}", error.code) from None
     if value is None:
         raise UsageError(f"'{name}': '{text.strip()}' is not a number, with or without a unit", "bad-range")
     return value
 
 
-def read_points(vary: Mapping[str, Given], sample: str | None = None, seed: int = 0) -> Points:
-    """Read all combinations, or samples: "sobol:4096", "lhs:500", "random:1000"."""
+def read_points(
+    vary: Mapping[str, Given],
+    sample: str | None = None,
+    seed: int = 0,
+    stated_units: Mapping[str, str] = MappingProxyType({}),
+) -> Points:
+    """Read all combinations, or samples: "sobol:4096", "lhs:500", "random:1000"; of these units where there is one."""
     if not vary:
         raise UsageError("nothing is varied; name parameters with their values, as l1=0.6:1.4:9", "no-effect")
-    axes = {name: read_axis(name, given) for name, given in vary.items()}
+    axes = {name: read_axis(name, given, stated_units.get(name)) for name, given in vary.items()}
     if sample is None:
         if ranges := [name for name, axis in axes.items() if not isinstance(axis, Values)]:
             message = f"'{ranges[0]}' has a range, of which samples are taken; say how many, as sobol:4096, or write"

@@ -130,7 +130,8 @@ class StudyFile:
         found = dict[str, Any]()
         for name, given in self._mapping("vary").items():
             if isinstance(given, list):
-                found[name] = [self._quantity(x, "vary", name, k) for k, x in enumerate(given)]
+                numbers = [self._quantity(x, "vary", name, k) for k, x in enumerate(given)]
+                found[name] = [x if isinstance(x, str) else y for x, y in zip(given, numbers, strict=True)]
             elif isinstance(given, dict) or given is None or isinstance(given, bool):
                 message = f"'{given}' is neither a range nor a list of values"
                 raise self.fault(message, "bad-range", "vary", name, suggestion="write 0.6:1.4:9 or [1, 2, 3]")

@@ -151,7 +151,8 @@ def carry_out(
     if len(set(texts)) < len(texts):
         raise UsageError("something is taken twice", "bad-take")
     mechanism = prepare(model, options.pop("coordinates", None))
-    points, takes = read_points(vary, sample, seed), tuple(map(read_take, texts))
+    points = read_points(vary, sample, seed, mechanism.model.parameter_units)
+    takes = tuple(map(read_take, texts))
     trial = Trial(mechanism, takes, driven, options)
     for name in points.names:
         trial.is_parameter(name)

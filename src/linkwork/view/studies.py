@@ -68,6 +68,8 @@ def _name(axis: Any, x: str, y: str) -> None:
 def plot_study(study: xarray.Dataset, names: Sequence[str] = ()) -> Figure:
     """Plot curves over one parameter, one for each value of a second; maps over two; of samples each over each."""
     takes, varied = taken_of(study, names), varied_in(study)
+    if not any(np.isfinite(study[take].values).any() for take in takes):
+        raise UsageError("no point has a number that could be drawn; its `reason` says why", "no-numbers")
     if "point" in study.dims:
         return _plot_samples(study, takes, varied)
     if len(varied) == 1 or (len(varied) == 2 and min(study.sizes[name] for name in varied) <= MOST_CURVES):
