@@ -193,6 +193,7 @@ def test_a_studio_begins_with_a_file_a_mechanism_or_nothing(tmp_path: Path) -> N
     assert (folder, name) == (Folder(tmp_path), "")
     assert "Crank-rocker" in text
     assert "joints" in open_folder("planar_chain", tmp_path)[2]
+    assert "link19:" in open_folder("planar-chain:20", tmp_path)[2]
     assert "name: new" in open_folder(str(tmp_path / "new.yaml"), Path.cwd())[2]
     for wrong in ("four_baar", str(tmp_path / "none" / "a.yaml"), str(tmp_path)):
         with pytest.raises(LinkworkError):

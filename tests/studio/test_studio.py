@@ -33,7 +33,7 @@ class Page(Tab):
     """A studio in the browser."""
 
     def __init__(self, tab: Any, studio: Studio) -> None:
-        self.folder = studio.folder.place
+        self.studio, self.folder = studio, studio.folder.place
         tab.add_init_script("window.hacked = 0")
         super().__init__(tab, studio.address, ".cm-content")
 
@@ -120,7 +120,8 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[[str | None], Page
     yield begin
     for studio, thread, context in made:
         context.close()
-        studio.shutdown()
+        if thread.is_alive():
+            studio.shutdown()
         studio.end()
         thread.join()
 
@@ -206,6 +207,46 @@ def test_a_file_that_changes_on_the_disk_is_loaded_or_both_are_kept(opened: Call
     assert page.text == theirs
     page.press("Undo")
     assert page.text == mine
+
+
+def test_a_studio_that_has_ended_leaves_the_text(opened: Callable[[str | None], Page], tmp_path: Path) -> None:
+    """The page says so, and what has been typed can be taken along."""
+    page = opened(FOUR_BAR)
+    page.studio.shutdown()
+    page.studio.server_close()
+    page.put_cursor("b: 2.5")
+    page.tab.keyboard.type("5")
+    page.until("document.querySelector('.notice').innerText.includes('has ended')")
+    with page.tab.expect_download() as begun:
+        page.tab.get_by_role("button", name="Download the text").click()
+    begun.value.save_as(tmp_path / "rescued.yaml")
+    assert (tmp_path / "rescued.yaml").read_text() == FOUR_BAR.replace("b: 2.5", "b: 2.55")
+
+
+def test_a_text_that_is_no_model_yet_becomes_one(opened: Callable[[str | None], Page]) -> None:
+    """The fault stands at its line, the place of the picture says what it waits for, and mending brings the picture."""
+    page = opened(FOUR_BAR.replace("bodies:", "bodies: ]"))
+    assert "drawn here when its text is a model" in page.tab.inner_text(".status")
+    line = 1 + page.text[: page.text.index("bodies: ]")].count("\n")
+    assert page.tab.inner_text(".faults").split("\n")[0].strip() == str(line)
+    page.put_cursor("bodies: ]")
+    page.tab.keyboard.press("Backspace")
+    page.settle()
+    assert page.tab.locator(".status").is_hidden()
+    expected = linkwork.simulate(linkwork.loads(page.text))
+    np.testing.assert_allclose(page.column("crank.phi"), expected["crank.phi"], atol=1e-6)
+
+
+def test_a_slider_writes_its_parameter_in_its_unit(opened: Callable[[str | None], Page]) -> None:
+    page = opened(FOUR_BAR)
+    for name, value, before, after in (
+        ("rho", 1.5, "rho: 1 kg/m", "rho: 1.5 kg/m"),
+        ("start", 0.5, "60 deg", "28.6 deg"),
+    ):
+        page.tab.evaluate(f"studio.picture.live.set('{name}', {value}), studio.picture.live.settle()")
+        page.settle()
+        assert after in page.text
+        assert before not in page.text
 
 
 DRAWN = """\

@@ -433,7 +433,7 @@ def test_dark_and_narrow_pages(shown: Shown) -> None:
 def test_a_hostile_name_is_only_a_name(browser: Any, tmp_path: Path) -> None:
     """A name that would end the script and run code is shown as text everywhere."""
     # model files refuse such a name, but a result may come from anywhere
-    hostile = renamed(linkwork.simulate(linkwork.load("four_bar"), t_end=1.0), "coupler", HOSTILE)
+    hostile = renamed(linkwork.simulate(linkwork.load("four_bar_redundant"), t_end=1.0), "coupler", HOSTILE)
     write([hostile], tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<img" not in text.split('id="data"')[1].split("</script>")[0]
@@ -447,6 +447,8 @@ def test_a_hostile_name_is_only_a_name(browser: Any, tmp_path: Path) -> None:
     assert tab.locator(".tip strong").inner_text() == f"{HOSTILE}.P"
     assert tab.locator(".names span").filter(has_text=f"{HOSTILE}.P").count() > 1
     assert tab.title().startswith(HOSTILE)
+    assert any("redundant" in note for note in hostile.info.notes)
+    assert tab.locator(".notes p").all_text_contents() == [*hostile.info.notes]
     assert tab.locator("img").count() == 0
     assert tab.evaluate("typeof hacked") == "undefined"
     assert shown.said == []

@@ -36,8 +36,8 @@ class Page(Tab):
     def settle(self) -> None:
         """Wait until what was asked for is computed and drawn."""
         super().settle()
-        while self.tab.evaluate("live.running"):
-            self.tab.wait_for_timeout(20)
+        while not self.tab.evaluate("live.isSettled"):
+            super().settle()
 
     def do(self, script: str) -> Any:
         found = self.tab.evaluate(f"(() => {{ const v = window.linkwork, page = window.live; return {script}; }})()")
@@ -290,6 +290,18 @@ def test_a_driven_crank_is_turned_by_hand(browser: Any, tmp_path: Path) -> None:
         page.do(f"v.setTime({middle})")
         page.drag(page.where(crank), places[t])
         assert page.do("v.time") == pytest.approx(t, abs=0.02)
+    page.do("v.setTime(0)")
+    origin, pin = page.where("ground.O"), page.where(crank)
+    for angle in np.arange(0.1, 1.5, 0.1):  # back, as screens count angles downwards
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        page.tab.mouse.move(*(pin if angle < 0.15 else page.where(crank)))
+        page.tab.mouse.down()
+        page.tab.mouse.move(*(origin + turn @ (pin - origin)), steps=3)
+        page.settle()
+        page.tab.mouse.up()
+    speed = page.do("page.engine.get('speed')")
+    assert page.do("v.time") == pytest.approx(-1.4 / speed, abs=0.02 / speed)
+    assert not page.do("v.playing")
     assert page.said == []
     context.close()
 
@@ -306,8 +318,8 @@ def test_the_page_computes_the_same_in_firefox(file: Path, opened: Page, tmp_pat
         for b in (2.5, 2.65):
             opened.do(f"page.set('b', {b})")
             firefox.evaluate(f"live.set('b', {b})")
-            firefox.evaluate("new Promise((done) => setTimeout(done, 500))")
-            assert firefox.evaluate("live.running") is False
+            while not firefox.evaluate("live.isSettled"):
+                firefox.evaluate("new Promise(requestAnimationFrame)")
             found = firefox.evaluate(columns.replace("v.results", "linkwork.results"))
             assert found == opened.do(columns)
             assert len(found) > 100

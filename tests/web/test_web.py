@@ -259,6 +259,26 @@ def test_a_motion_that_turns_stiff_goes_on_by_the_other_method(tmp_path: Path) -
     compare(motion, found, 1e-5)
 
 
+@pytest.mark.slow
+def test_a_damper_that_is_made_stiff_in_a_page_is_passed_by_the_other_method(tmp_path: Path) -> None:
+    """A damped pendulum, soft as it is written; its page has both methods, and the module to embed has one."""
+    text = """linkwork: 1
+name: damped
+parameters: {c: 1 N*s/m}
+ground: {points: {O: [0, 0], S: [1, 0]}}
+bodies: {rod: {mass: 1, inertia: 0.1, position: [0.5, 0], points: {O: [-0.5, 0], tip: [0.5, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: rod.O}}
+forces: {damper: {type: spring-damper, i: ground.S, j: rod.tip, stiffness: 10 N/m, free_length: 0.2 m, damping: c}}
+simulation: {t_end: 5}
+"""
+    model, script = linkwork.loads(text), 'engine.set("c", 1e7); found = engine.run();'
+    motion = linkwork.simulate(model, {"c": 1e7}, coordinates="auto")
+    assert any("radau5" in str(note.data) for note in motion.info.notes)
+    compare(motion, engine(model, tmp_path, script, hands=True), 1e-6)
+    alone = engine(model, tmp_path, script)
+    assert (alone["status"], "stiff" in alone["reason"]) == ("stopped", True)
+
+
 def test_a_crank_turns_by_hand_both_ways_until_it_locks(tmp_path: Path) -> None:
     """With a crank too long for a full turn: as far as `kinematics` goes, and back by the same positions."""
     script = """

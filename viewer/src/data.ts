@@ -83,6 +83,8 @@ export interface ResultData {
   left_out: string[];
   events: [string, number][]; // names and times
   n_events: number; // of which the first are here
+  reason: string; // why the motion ended before its time
+  notes: string[];
 }
 
 export interface Page {
@@ -92,6 +94,7 @@ export interface Page {
   styles: Record<string, Style>;
   results: ResultData[];
   live?: LiveData; // of a page that computes
+  factors?: Readonly<Record<string, number>>; // of the units in which values can be typed, to SI
   plays?: boolean; // at once: somebody has asked for the motion
   anchors?: Anchors | null;
 }

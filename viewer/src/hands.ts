@@ -58,8 +58,7 @@ export class Hands {
       host.addEventListener(end, () => {
         if (!held) return;
         if (!held.moved && held.name) live.viewer.trace(held.name);
-        live.play?.release();
-        stage.hand = undefined;
+        live.release();
         if (held.moved && !live.play) live.settle();
         held = undefined;
       });
@@ -78,7 +77,7 @@ export class Hands {
   private pullOf(body: number, s: Vec, isPoint: boolean, at: Vec): Pull | undefined {
     const { live, stage } = this;
     const { play } = live;
-    if (play) {
+    if (play && !live.isDriven) {
       if (body === 0 || !play.hasHand) return undefined;
       return (to) => {
         play.pull(body, s, to);
@@ -96,7 +95,7 @@ export class Hands {
       };
     }
     if (body === 0) return undefined;
-    if (live.isDriven) return (to) => this.turn(body, s, to);
+    if (live.isDriven) return (to) => (live.play ? live.turn(body, s, to) : this.turn(body, s, to));
     const { clock } = live.viewer;
     live.viewer.setPlaying(false);
     const start = stage.placeOf(body, s);
@@ -115,7 +114,7 @@ export class Hands {
     const now = result.row(viewer.time);
     let [found, least] = [viewer.time, Number.POSITIVE_INFINITY];
     for (let k = Math.max(0, now - AROUND); k < Math.min(result.t.length - 1, now + AROUND); k++) {
-      for (let part = 0; part < 1; part += 0.1) {
+      for (let part = 0; part <= 1; part += 0.125) {
         const t = result.t[k] + part * (result.t[k + 1] - result.t[k]);
         result.pose(t, poses);
         const at = this.stage.placeIn(poses, body, s);
@@ -125,5 +124,7 @@ export class Hands {
     }
     viewer.setPlaying(false);
     viewer.setTime(found);
+    const isAtEnd = found === result.start || found === result.end;
+    if (isAtEnd && least > this.stage.unit) this.live.turnOnFrom(found);
   }
 }

@@ -3,6 +3,7 @@
 import { type Page, shown, shownUnit } from "./data";
 import { button, element } from "./dom";
 import type { Parameter } from "./engine";
+import { inSi, quantity, type Units } from "./numbers";
 
 const KINDS: [Parameter["kind"][], string][] = [
   [["parameter"], "Parameters"],
@@ -16,6 +17,8 @@ export interface Changed {
   begin(): void;
   set(name: string, value: number): void;
   end(): void;
+  /** What has been typed is no number. */
+  refuse(text: string): void;
 }
 
 interface Knob {
@@ -76,11 +79,11 @@ export class Knobs {
     slider.addEventListener("input", () => this.changed.set(name, Number(slider.value)));
     slider.addEventListener("change", () => this.changed.end());
     field.addEventListener("change", () => {
-      const given = Number(field.value.replace(",", "."));
-      field.setAttribute("aria-invalid", String(!field.value.trim() || !Number.isFinite(given)));
-      if (!field.value.trim() || !Number.isFinite(given)) return;
+      const given = typed(field.value, this.factor(parameter), this.page.factors ?? {});
+      field.setAttribute("aria-invalid", String(given === undefined));
+      if (given === undefined) return this.changed.refuse(field.value);
       this.changed.begin();
-      this.changed.set(name, given / this.factor(parameter));
+      this.changed.set(name, given);
       this.changed.end();
     });
     this.knobs.push({ parameter, slider, field, unit, row });
@@ -98,11 +101,21 @@ export class Knobs {
       if (value < Number(slider.min)) slider.min = String(value);
       if (value > Number(slider.max)) slider.max = String(value);
       slider.value = String(value);
-      if (document.activeElement !== field) field.value = digits(this.factor(parameter) * value);
+      if (document.activeElement !== field) {
+        field.value = digits(this.factor(parameter) * value);
+        field.removeAttribute("aria-invalid");
+      }
       unit.textContent = shownUnit(this.page, parameter.unit)[0];
       row.classList.toggle("moved", value !== parameter.value);
     }
   }
+}
+
+/** The value in SI of what is typed: a number in the unit beside the field, or with a unit of its own; nothing if it is no number. */
+export function typed(text: string, factor: number, units: Units): number | undefined {
+  const number = text.trim().replace(",", ".");
+  const found = quantity(number)?.unit ? inSi(number, units) : Number(number || Number.NaN) / factor;
+  return found !== undefined && Number.isFinite(found) ? found : undefined;
 }
 
 /** As few digits as tell the value apart at a glance. */

@@ -1,6 +1,7 @@
 // The page that computes: values change, and the motion follows.
 
 import { type Anchors, points, Shape, solve } from "./anchors";
+import { turnTowards } from "./crank";
 import { fromHash, save, toCsv, toHash, toYaml, type Values } from "./carry";
 import { type Page, type Rows, shown, shownUnit, type Vec } from "./data";
 import { button, element } from "./dom";
@@ -52,7 +53,7 @@ export class Live {
   private pictures = 0;
   private fitted: [Vec, Vec]; // the box that is seen
   private changed = false; // values, since the motion was begun
-  running = false; // a motion that takes longer than a picture
+  private running = false; // a motion that takes longer than a picture
   private milliseconds = 0;
 
   /** With a keeper the address of the page says nothing, and is told nothing. */
@@ -63,7 +64,7 @@ export class Live {
     if (isFailure(first)) throw new Error(first.text);
     const [result] = page.results;
     result.quantities = first.quantities.map(({ name, unit, kind }) => ({ name, unit, kind }));
-    Object.assign(result, { events: first.events, n_events: first.events.length, left_out: [] });
+    Object.assign(result, { events: first.events, n_events: first.events.length, left_out: [], reason: "" });
     return new Live(page, engine, first, app, wanted, keeper);
   }
 
@@ -100,7 +101,7 @@ export class Live {
     this.addSwitch("Gravity", "gravity");
     this.addSwitch("Damping", "damping");
     const set = (name: string, value: number) => this.set(name, value);
-    const changes = { begin: () => this.keepBefore(), set, end: () => this.settle() };
+    const changes = { begin: () => this.keepBefore(), set, end: () => this.settle(), refuse: (text: string) => this.say(`'${text}' is no number`) };
     const shown = keeper ? engine.parameters.filter(({ kind }) => kind === "parameter") : engine.parameters; // the text has all others
     this.knobs = new Knobs(box, shown, page, (name) => engine.get(name), changes);
     new Hands(this.stage, this);
@@ -108,6 +109,11 @@ export class Live {
     if (!keeper) addEventListener("hashchange", () => this.follow(fromHash(location.hash, new Set(this.engine.byName.keys()))));
     this.tell(first);
     if (wanted.size) this.follow(wanted);
+  }
+
+  /** Whether what is seen is the motion with the values of now. */
+  get isSettled(): boolean {
+    return !this.changed && !this.running;
   }
 
   /** Values that have been given; after the start has been dragged all of its positions, as joints move them together. */
@@ -356,6 +362,30 @@ export class Live {
     this.viewer.request();
   }
 
+  /** Leave the motion as it was computed, and turn a driven mechanism by hand from a time on. */
+  turnOnFrom(t: number): void {
+    this.playOn(true);
+    this.viewer.clock.playing = false;
+    this.play?.turn(t - this.play.t);
+  }
+
+  /** Turn a driven mechanism until a point of a body is as near to a place as its way leads, on or back, or until it locks. */
+  turn(body: number, s: Vec, to: Vec): void {
+    const { play, viewer, engine, stage } = this;
+    if (!play) return;
+    viewer.clock.playing = false;
+    const crank = { turn: (dt: number) => play.turn(dt), place: () => stage.placeIn(play.poses as Float32Array, body, s) };
+    this.say(turnTowards(crank, to, engine.at("times").at(-1) ?? 1)?.text ?? "");
+    this.record(play);
+    viewer.request();
+  }
+
+  /** The hand has let go of what it held. */
+  release(): void {
+    this.play?.release();
+    this.stage.hand = undefined;
+  }
+
   private stop(): void {
     this.play?.end();
     this.play = undefined;
@@ -380,20 +410,24 @@ export class Live {
   private record(play: Play): void {
     const rows = this.rolling;
     if (!rows) return;
-    rows.t.push(play.t);
-    rows.poses.push([...(play.poses ?? []).slice(7)]);
-    rows.columns.push((play.quantities ?? []).map(({ values }) => values[0]));
+    const [first, last] = [rows.t[0] ?? Number.POSITIVE_INFINITY, rows.t.at(-1) ?? Number.NEGATIVE_INFINITY];
+    const isBack = play.t < first && rows.t.length > 0; // turned by hand to before all that was seen
     const kept = KEPT * this.viewer.clock.speed;
-    while (rows.t.length > 2 && rows.t[0] < play.t - kept) for (const list of [rows.t, rows.poses, rows.columns]) list.shift();
+    const lists = [rows.t, rows.poses, rows.columns];
+    if (isBack || play.t > last) {
+      const row = [play.t, [...(play.poses ?? []).slice(7)], (play.quantities ?? []).map(({ values }) => values[0])];
+      lists.forEach((list: unknown[], k) => (isBack ? list.unshift(row[k]) : list.push(row[k])));
+      while (rows.t.length > 2 && (rows.t.at(-1) as number) - rows.t[0] > kept) for (const list of lists) isBack ? list.pop() : list.shift();
+    }
     if (rows.t.length < 2) return;
     const columns = this.viewer.results[0].data.quantities.map((_, k) => Float64Array.from(rows.columns, (row) => row[k]));
     const taken = { t: Float64Array.from(rows.t), poses: Float32Array.from(rows.poses.flat()), column: (k: number) => columns[k] };
     const { clock } = this.viewer;
+    const { playing } = clock;
     clock.time = clock.start; // so that taking over does not wrap it
     this.viewer.take(taken, [], ["plays on", ...this.nominal.slice(1, -1)], this.pictures++ % EVERY === 0);
     clock.time = play.t;
-    clock.end = play.t;
-    clock.playing = true;
+    clock.playing = playing;
   }
 
   private addSwitch(label: string, what: "gravity" | "damping"): void {

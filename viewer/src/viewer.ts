@@ -103,12 +103,13 @@ export class Viewer {
     this.controls.mark(this.happenings(), (t) => this.go(t));
     this.toolbar.toggles.set("l", this.controls.repeat);
     this.right = element("aside", "plots", main);
+    this.tellNotes(this.right);
     this.plots = new Plots(results, page, this.right, (t) => this.go(t));
     if (space === "planar" && results.length === 1 && this.holds("alpha")) {
       const spots = this.stages[0].spots;
       this.polygons = (["velocity", "acceleration"] as const).map((kind) => new Polygons(kind, results[0], page, spots, this.plots));
     }
-    this.notes(this.right);
+    this.tellOrigin(this.right);
     for (const stage of this.stages) {
       stage.pathsChanged();
       new ResizeObserver(() => {
@@ -176,8 +177,22 @@ export class Viewer {
     );
   }
 
+  /** What a run says about itself: why it ended early, and what is to be known although it is no error. */
+  private tellNotes(host: HTMLElement): void {
+    for (const { data } of this.results) {
+      const count = data.notes.length + (data.reason ? 1 : 0);
+      if (!count) continue;
+      const box = element("details", "panel notes", host);
+      box.open = data.reason !== "";
+      const of = this.results.length > 1 ? ` of ${data.label}` : this.page.live ? " on the run with the values of the model" : "";
+      element("summary", "", box).textContent = `${count === 1 ? "Note" : `${count} notes`}${of}`;
+      if (data.reason) element("p", "reason", box).textContent = data.reason;
+      for (const note of data.notes) element("p", "", box).textContent = note;
+    }
+  }
+
   /** What was left out, and what made the page. */
-  private notes(host: HTMLElement): void {
+  private tellOrigin(host: HTMLElement): void {
     const foot = element("footer", "", host);
     for (const { data } of this.results) {
       if (!data.left_out.length) continue;

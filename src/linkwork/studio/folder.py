@@ -12,8 +12,6 @@ from pathlib import Path
 from linkwork.document import check_inside, dump, name_fault, read_text
 from linkwork.errors import UsageError
 from linkwork.files import whole
-from linkwork.mechanisms import MECHANISMS, shipped
-from linkwork.mechanisms.generators import GENERATORS
 from linkwork.modelfile import SUFFIXES, find
 
 SHOWN = {
@@ -104,15 +102,13 @@ def open_folder(model: str | None, here: Path) -> tuple[Folder, str, str]:
     """
     if model is None:
         return Folder(here), "", EMPTY.format(name="sketch")
-    if model in shipped():
-        is_made = model in GENERATORS
-        return Folder(here), "", dump(find(model).data) if is_made else read_text(MECHANISMS / f"{model}.yaml")
     path = Path(model)
     folder, name = Folder(path.parent.resolve()), path.name
-    if path.exists():
+    if path.is_file():
         folder.read(name)
         return folder, name, ""
     if path.suffix.lower() not in SUFFIXES or not path.parent.is_dir():
-        find(model)  # which says what it could have been
+        found = find(model)  # or it says what it could have been
+        return Folder(here), "", read_text(found.file) if found.lines else dump(found.data)
     folder.path(name)
     return folder, name, EMPTY.format(name=path.stem)

@@ -24,7 +24,7 @@ from linkwork.files import write_text
 from linkwork.readings import InUnits
 from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory, plain
-from linkwork.units import choose_units
+from linkwork.units import UNITS, choose_units
 from linkwork.view.anchors import anchors
 from linkwork.view.drawing import STYLES, Drawing, drawing, picture_of
 from linkwork.view.picture import color
@@ -145,6 +145,7 @@ def contents(
     results = [_result(*one, most) for one in zip(motions, names, told, strict=True)]
     data = {**_styles(_units(motions[0])), "results": results}
     if live is not None:
+        data["factors"] = {name: float(unit.factor) for name, unit in UNITS.items()}
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
     return data
@@ -153,7 +154,7 @@ def contents(
 def still(own: Scene, at: Mapping[str, Array], name: str, facts: Sequence[str]) -> dict[str, Any]:
     """Return what a page holds of a mechanism that stands, its bodies where `at` says, with the one time t."""
     look = _look(own, found := poses(own, at), drawing(own, found))
-    nothing = {"quantities": [], "values": "", "left_out": [], "events": [], "n_events": 0}
+    nothing = {"quantities": [], "values": "", "left_out": [], "events": [], "n_events": 0, "reason": "", "notes": []}
     rows = {"rows": 1, "t": _base64(at["t"], "<f8"), "poses": _base64(found, "<f4")}
     units = {"names": "", "of": {}, "shown": False}
     return {**_styles(units), "results": [{"name": name, "label": name, "facts": [*facts], **look, **rows, **nothing}]}
@@ -216,6 +217,8 @@ def _result(motion: Trajectory, label: str, about: Sequence[str], most: Most) ->
         "left_out": left_out,
         "events": [*zip(motion.events.names, motion.events.t.tolist(), strict=True)][:MOST_EVENTS],
         "n_events": len(motion.events.names),
+        "reason": str(motion.info.reason),
+        "notes": [str(note) for note in motion.info.notes],
     }
 
 

@@ -37,7 +37,7 @@ const BUDGET = 2000n; // attempted steps between two looks at the clock
 const OUT_OF_REACH = 0.05; // of a row that pulls a point: it yields where joints do not
 const MOST_STEPS = 20000; // for one picture of a motion that plays on
 const NEAR = 0.1; // radians, or of the length: a driven position is looked for no further from the one before
-const REACHED = 0, SPENT = 1, EVENT = 2, UNSUITED = 3, STOPPED = 10;
+const REACHED = 0, SPENT = 1, EVENT = 2, UNSUITED = 3, TOO_SMALL = 4, NOT_PROJECTED = 6, STOPPED = 10;
 const EPSILON = 2 ** -52, DIFFERENCE = 2 ** -17, NEGLIGIBLE = 2 ** -40, TYPED = 1e-6; // as in tolerances.py
 const CLOSE = 1e-7, MOST_CLOSE = 20; // as in events.py: of the time, and how often: events that accumulate
 const AROUND = 2; // units of the last digit of a time at which a step is to end: where it ends, and goes on
@@ -881,7 +881,9 @@ export class Engine {
   /** Why the motion ended. */
   why() {
     if (this.course?.stopped) return this.course.stopped;
-    return this.course?.ended ? `'${this.course.ended}' ends it` : ENDS[this.status ?? STOPPED];
+    if (this.course?.ended) return `'${this.course.ended}' ends it`;
+    const isLocked = this.live.analysis === "kinematics" && (this.status === TOO_SMALL || this.status === NOT_PROJECTED);
+    return isLocked ? "the mechanism locks, or is in a singular position" : ENDS[this.status ?? STOPPED];
   }
 
   /** Kinetic and potential energy, work dissipated and supplied, and by how much they do not balance.
@@ -1431,6 +1433,7 @@ export class Play {
       if (way <= NEAR) {
         engine.numbers[x] = t;
         engine.numbers.set(projected.subarray(0, n_rows), x + 1);
+        engine.tell("started", 0);
       } else part /= 2;
       if (Math.abs(part) > LEAST_TURN * Math.abs(dt)) continue;
       this.look();

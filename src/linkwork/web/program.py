@@ -32,7 +32,7 @@ from linkwork.equations.place import Place
 from linkwork.equations.programs import LOCAL, Source
 from linkwork.errors import LinkworkError, UsageError
 from linkwork.expressions.evaluation import ordered, substitute
-from linkwork.expressions.graph import Expr
+from linkwork.expressions.graph import ZERO, Expr
 from linkwork.formulations import FORMULATIONS
 from linkwork.formulations.refinement import take_given, take_result
 from linkwork.integrators.integrate import Settings, report_times
@@ -82,14 +82,15 @@ class Program:
 def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
     """Make a program of the motion of a model, or of its drivers; UsageError if it needs Python on its way.
 
-    With `hands` bodies can be held while it runs, and put together in the other ways that are soon found.
+    With `hands` bodies can be held while it runs, and put together in the other ways that are soon found; the method
+    for stiff motions is there where other values could ask for it.
     """
     mechanism = hold(prepare(model)) if hands else prepare(model)
     with np.errstate(all="ignore"):  # what is not finite is looked for where it matters
         course = _begin(mechanism, driven)
         if why := _refusal(course):
             raise UsageError(f"'{mechanism.model.name}' cannot run without Python: {why}", "no-wasm")
-        return _Writing(course, driven, _modes(mechanism.model) if hands else None).program()
+        return _Writing(course, driven, hands).program()
 
 
 def hold(mechanism: Mechanism) -> Mechanism:
@@ -137,6 +138,12 @@ def _turns_stiff(mechanism: Mechanism) -> bool:
     course = _begin(mechanism, driven=False)
     run(course, lambda _: None)
     return bool(course.methods)
+
+
+def _may_turn_stiff(motion: Motion) -> bool:
+    """Whether other values could make a motion stiff: without dissipation and states it swings, and nothing decays."""
+    model, e = motion.mechanism.model, motion.system.equations
+    return e.energy.dissipation is not ZERO or bool(model.states)
 
 
 def _refusal(course: Course) -> str:
@@ -200,13 +207,14 @@ class _Form:
 class _Writing:
     """A program as it is written."""
 
-    def __init__(self, course: Course, driven: bool, modes: Modes | None) -> None:
+    def __init__(self, course: Course, driven: bool, hands: bool) -> None:
         self.course = course
-        self.motion, self.driven, self.modes = course.motion, driven, modes
+        self.motion, self.driven = course.motion, driven
+        self.modes = _modes(course.motion.mechanism.model) if hands else None
         self.state, self.system = course.motion.state, course.motion.system
         self.dynamics = course.motion.form.dynamics
         self.forms = [_Form(self.motion, "")]
-        if not driven and _turns_stiff(self.motion.mechanism):
+        if not driven and ((hands and _may_turn_stiff(self.motion)) or _turns_stiff(self.motion.mechanism)):
             change_method(course, End.UNSUITED)
             self.forms.append(_Form(self.motion, "_stiff"))
         self.state.rows[:] = 0.0

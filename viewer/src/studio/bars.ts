@@ -1,7 +1,7 @@
 // What bodies weigh that are drawn: bars of one kilogram a metre from point to point, around it if there are three or more.
 
 import { type Change, setText } from "./edits";
-import { inSi, type Units } from "./numbers";
+import { inSi, type Units } from "../numbers";
 import type { Outline, Path } from "./tree";
 
 export type Spot = [number, number];

@@ -2,7 +2,7 @@
 
 import { follow, pointsOf, type Spot, uniform, written } from "./bars";
 import { addEntry, applied, type Change } from "./edits";
-import { rounded, type Units } from "./numbers";
+import { rounded, type Units } from "../numbers";
 import { Outline, type Path } from "./tree";
 
 const LETTERS = [..."ABCDEFGHIJKLMN"];

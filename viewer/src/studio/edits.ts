@@ -1,7 +1,7 @@
 // Changes of a model's text, as its reader would make them: a number in its place, an entry behind its like.
 
 import type { SyntaxNode } from "@lezer/common";
-import { rewritten, type Units } from "./numbers";
+import { rewritten, type Units } from "../numbers";
 import { Outline, type Path } from "./tree";
 
 export interface Change {

@@ -1,8 +1,9 @@
 // The file of a text: its name, whether it is saved, and what to do where somebody else has changed it.
 
+import { save as download } from "../carry";
 import { button, element } from "../dom";
 import type { Editor } from "./editor";
-import { askOnce } from "./talk";
+import { askOnce, Gone } from "./talk";
 
 interface Saved {
   mark: string;
@@ -18,6 +19,7 @@ export class FileState {
   private text: string; // as the file has it
   private readonly label: HTMLElement;
   private readonly notice: HTMLElement;
+  private isGone = false;
   private theirs: { text: string; mark: string } | undefined; // while both have changed
 
   constructor(
@@ -77,7 +79,7 @@ export class FileState {
       this.settle(found.kept ? `The other text is kept in ${found.kept}.` : "");
       return true;
     } catch (error) {
-      this.tell(error instanceof Error ? error.message : String(error), [["Close", () => this.settle("")]]);
+      this.tellError(error);
       return false;
     }
   }
@@ -114,8 +116,12 @@ export class FileState {
       try {
         const found = await askOnce<{ text?: string; mark: string }>("watch", { name, mark: this.theirs?.mark ?? this.mark });
         if (found.text !== undefined && found.mark !== this.mark) this.take({ text: found.text, mark: found.mark });
-      } catch {
-        // the file cannot be read, or the server has gone: it may come back
+        if (this.isGone) this.settle("");
+        this.isGone = false;
+      } catch (error) {
+        // a file that cannot be read may come back, and so may a server
+        if (error instanceof Gone && !this.isGone) this.tellError(error);
+        this.isGone = error instanceof Gone;
       }
       await new Promise((done) => setTimeout(done, PAUSE));
     }
@@ -154,6 +160,12 @@ export class FileState {
     this.title();
     if (said) this.tell(said, [["Close", () => this.settle("")]]);
     else this.notice.hidden = true;
+  }
+
+  private tellError(error: unknown): void {
+    const aside = (): void => download(new Blob([this.editor.text], { type: "text/yaml" }), this.name || "model.yaml");
+    const rescue: [string, () => void][] = error instanceof Gone ? [["Download the text", aside]] : [];
+    this.tell(error instanceof Error ? error.message : String(error), [...rescue, ["Close", () => this.settle("")]]);
   }
 
   private tell(text: string, acts: [string, () => void][]): void {

@@ -7,7 +7,7 @@ import { button, element, signed } from "../dom";
 import { dark, setDark } from "../theme";
 import { Editor, type Fault } from "./editor";
 import { FileState } from "./file";
-import type { Units } from "./numbers";
+import type { Units } from "../numbers";
 import { Picture } from "./picture";
 import { type Commands, Runs } from "./runs";
 import { ask, askOnce } from "./talk";
@@ -75,7 +75,8 @@ class Studio {
 
   /** Whether the picture shows the text of now, for tests. */
   get isSettled(): boolean {
-    return !this.waiting && !this.changedSince && !this.hand && !this.tools.hand && this.picture.live?.running !== true;
+    const isDrawn = this.picture.live?.isSettled ?? true;
+    return isDrawn && !this.waiting && !this.changedSince && !this.hand && !this.tools.hand;
   }
 
   private setTheme(): void {
@@ -134,6 +135,7 @@ class Studio {
   private tellFaults(faults: Fault[]): void {
     this.editor.mark(faults);
     this.faults.replaceChildren();
+    if (faults.length && !this.picture.viewer) this.say("The mechanism is drawn here when its text is a model.");
     for (const { line, path, text } of faults) {
       const row = element("li", "", this.faults);
       const go = button("", `Go to line ${line}`, row, () => this.editor.goTo(line));

@@ -1,5 +1,8 @@
 // What the page asks its server, with the token of its address.
 
+/** The server does not answer any more. */
+export class Gone extends Error {}
+
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
 /** The lines of an answer as they come. */
@@ -8,6 +11,8 @@ export async function* ask(what: string, question: object = {}): AsyncGenerator<
     method: "POST",
     headers: { "X-Linkwork-Token": token, "Content-Type": "application/json" },
     body: JSON.stringify(question),
+  }).catch(() => {
+    throw new Gone("linkwork studio has ended; the text here is kept, and another start of it gives another page");
   });
   if (!answer.ok || !answer.body) throw new Error(await answer.text());
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -8,7 +8,7 @@ import { follow, pointsOf, type Spot } from "./bars";
 import { Drawn, type End } from "./drawn";
 import type { Editor } from "./editor";
 import { type Change, setNumber } from "./edits";
-import { inSi, powerBelow, rounded, type Units } from "./numbers";
+import { inSi, powerBelow, rounded, type Units } from "../numbers";
 import type { Picture } from "./picture";
 import type { Path } from "./tree";
 
@@ -77,7 +77,7 @@ export class Tools {
   hand = false; // points are dragged
 
   constructor(
-    bar: HTMLElement,
+    private readonly bar: HTMLElement,
     place: HTMLElement,
     private readonly editor: Editor,
     private readonly units: Units,
@@ -124,6 +124,7 @@ export class Tools {
   attach(viewer: Viewer, stage: PlanarStage | undefined): void {
     [this.viewer, this.stage] = [viewer, stage];
     for (const chip of this.buttons.values()) chip.disabled = !stage;
+    this.bar.title = stage ? "" : "Drawing is for mechanisms in the plane; points in space are written, or dragged in the picture.";
     if (!stage) return this.show();
     const figure = stage.host.parentElement as HTMLElement;
     this.over = document.createElementNS("http://www.w3.org/2000/svg", "svg");

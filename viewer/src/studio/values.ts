@@ -2,7 +2,7 @@
 
 import type { Values } from "../carry";
 import { addEntry, type Change, setNumber } from "./edits";
-import { inSi, powerBelow, quantity, type Units } from "./numbers";
+import { inSi, powerBelow, quantity, type Units } from "../numbers";
 import type { Outline, Path } from "./tree";
 
 const SECTIONS = ["bodies", "joints", "drivers", "forces"];

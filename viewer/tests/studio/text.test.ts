@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Completion, placeAt } from "../../src/studio/complete";
 import { addEntry, applied, setNumber } from "../../src/studio/edits";
-import { quantity, rewritten } from "../../src/studio/numbers";
+import { factorOf, quantity, rewritten } from "../../src/numbers";
 import { Outline, type Path, steps } from "../../src/studio/tree";
 import { placeOf, written } from "../../src/studio/values";
 
@@ -54,6 +54,15 @@ describe("numbers", () => {
     expect(rewritten("30 deg", Math.PI / 6 + 1e-9, 1e-3, UNITS)).toBe("30 deg");
     expect(rewritten("1", -1e-9, 1e-3, UNITS)).toBe("0");
     expect(rewritten("3 furlong", 5, 1e-3, UNITS)).toBe("3 furlong");
+  });
+
+  it("are read in units as model files have them", () => {
+    const known = { m: 1, mm: 1e-3, s: 1, N: 1, kN: 1e3, kg: 1, g: 1e-3, min: 60, deg: Math.PI / 180 };
+    for (const [unit, factor] of Object.entries({ "kN/mm": 1e6, "N*s/m": 1, "g*mm^2": 1e-9, "m/min^2": 1 / 3600, "N/(m*s)": 1, "kg*mm^-1": 1e3, "mm**1.5": 1e-3 ** 1.5 })) {
+      expect(factorOf(unit, known)).toBeCloseTo(factor, 12 - Math.log10(factor));
+    }
+    for (const unit of ["furlong", "N*", "(N", "N)", "N m", "constructor", "N^x"]) expect(factorOf(unit, known)).toBeUndefined();
+    expect(rewritten("2 kN/m", 2500, 1, known)).toBe("2.5 kN/m");
   });
 
   it("are told from formulas", () => {
