@@ -332,7 +332,7 @@ WRONG = {
     "m.rotational_spring_damper('r', crank, rocker, law=lambda angel: 3*angel)": "did you mean 'angle'",
     "m.coupling('r', O, 'D')": "no joint 'D'",
     "setattr(m, 'simulation', 5)": "5: should be a mapping [",
-    "m.prepare().state({'crank.phi': 'up'})": "is not a number",
+    "m.prepare().state({'crank.phi': 'up'})": "neither a number",
     "m.body('ground', mass=1)": "does not move",
     "m.body('crank', mass=1)": "since line",
     "m.fix(O=(1, 2, 3))": "pair of numbers",
@@ -367,7 +367,7 @@ WRONG = {
     "m.kinematics(assembled=True)": "did you mean 'assemble'",
     "m.check(3)": "too many positional arguments",
     "m.simulate(start={'crank.phi': '3 mm'})": "of kind length",
-    "m.body(mass=1)": "is empty",
+    "m.body(mass=1)": "the name comes first",
     "m.driver('second', O)": "missing a required argument: 'motion'",
     "m.driver('second', O, 't', freedon='angle')": "did you mean 'freedom'",
     "m.change('crank', name='rod')": "multiple values for argument 'name'",
@@ -389,6 +389,14 @@ WRONG = {
     "m.actuator('second', (crank['A'], 'ground.C', 'x'))": "is not two points",
     "m.actuator('second', {'a': 1})": "should be a text",
     "m.driver('second', lw.PlanarModel('o').body('crank', mass=1), 't')": "an element of",
+    "m.prismatic('R', crank['A'], coupler['A'], axis='x')": "write [1, 0]",
+    "m.optimize({'l': 5}, 'max(crank.x)')": "needs a range from LOW to HIGH",
+    "m.simulate(tspan=(0, 1))": "did you mean 't_end'",
+    "m.simulate(dt=0.1)": "did you mean 'step'",
+    "m.simulate(t_end=(0, 1))": "motions begin at t = 0",
+    "m.simulate(formulation=lambda M, Psi_q, Q, gamma: (Q, gamma))": "linkwork.own.formulation",
+    "lw.Controller(print, every='1 ms')": "multiple values for argument 'every'",
+    "m.prepare().state({'crank.phi': '3 mm'})": "of kind length",
 }
 
 

@@ -366,7 +366,12 @@ def test_classes_that_do_not_fit_are_refused_when_they_are_made(make: Any, words
         (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: (1 / 0,)}, "ZeroDivisionError"),
         (PointPair, {"rows": {"x": "length"}, "Psi": lambda self, t, i, j: ("a",)}, "tried out"),
         (PointPairForce, {"Q": lambda self, i, j: None}, "NoneType"),
-        (PointPairForce, {"Q": lambda self, i, j: (3, 4)}, "tried out"),
+        (PointPairForce, {"Q": lambda self, i, j: (3, 4)}, "not 3 for each of its 2 bodies"),
+        (
+            PointPairForce,
+            {"Q": lambda self, i, j: i.force_at(self.s_i, self.d(i, j))},
+            "not 3 for each of its 2 bodies",
+        ),
         (PointPairForce, {"Q": lambda self, i, j: nothing, "__annotations__": {}}, "NameError"),  # type: ignore[name-defined] # noqa: F821
         (
             BodyPointForce,
@@ -525,8 +530,9 @@ def test_what_is_raised_at_a_report_time_is_raised_by_that_run() -> None:
 
 
 def test_names_of_linkwork_stay_what_they_are() -> None:
-    with pytest.raises(UsageError, match="'svd' is a formulation of linkwork"):
-        formulation("svd")(lambda *_: ((), ()))
+    for name in ("svd", "augmented", "lu"):
+        with pytest.raises(UsageError, match=f"'{name}' is a formulation of linkwork"):
+            formulation(name)(lambda *_: ((), ()))
     with pytest.raises(UsageError, match="'dop853' is an integrator of linkwork"):
         tableau("dop853", **RALSTON)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a name of a formulation"):
@@ -659,5 +665,8 @@ def test_the_equations_of_any_state_are_had_by_name() -> None:
     slope = at.Psi_q.sel(column="crank.phi")
     np.testing.assert_allclose((ahead.Psi - behind.Psi) / (2 * h), slope, atol=1e-8)
     assert float(at["reaction:O.x"]) == pytest.approx(-float(at.lam.sel(row="O.x")))
+    turned = mechanism.state({"crank.phi": "90 deg"}, {"crank.omega": "60 rpm"})
+    assert float(turned.q.sel(coordinate="crank.phi")) == pytest.approx(np.pi / 2)
+    assert float(turned.v.sel(velocity="crank.phi")) == pytest.approx(2 * np.pi)
     with pytest.raises(UsageError, match=r"did you mean 'crank\.phi'"):
         mechanism.state({"crank.fi": 0.4})

@@ -21,6 +21,7 @@ import xarray.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+import linkwork
 from linkwork.elements.bodies import Ground, PlanarBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import Torque
@@ -167,6 +168,17 @@ def test_names_are_unique_whatever_bodies_joints_and_points_are_called(owners: l
 def test_an_unknown_name_is_an_error_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match=r"no quantity 'O.omga'; did you mean 'O.omega'\? \[unknown-quantity\]"):
         turning()["O.omga"]
+
+
+def test_what_other_programs_write_is_answered_by_what_to_write() -> None:
+    motion = turning()
+    with pytest.raises(AttributeError, match=r"write motion\['O.x'\]"):
+        _ = motion.O
+    with pytest.raises(AttributeError, match=r"write motion\.t"):
+        _ = motion.time
+    for index in (0, slice(3), ("O.x", "O.y")):
+        with pytest.raises(UsageError, match=r"write motion\['crank.phi'\], motion.at"):
+            motion[index]  # type: ignore[index]
 
 
 def test_arrays_cannot_be_changed_and_shapes_are_checked() -> None:
@@ -598,6 +610,18 @@ def test_the_overview_shows_motion_energy_and_errors() -> None:
         ("J", ["kinetic", "potential", "supplied", "kinetic + potential"]),
         ("", ["|Psi| [m, rad]", "|Psi_dot| [m/s, rad/s]", "|energy drift| [J]"]),
     ]
+
+
+def test_the_overview_leaves_out_what_varies_least() -> None:
+    """Nine bodies that slide at speeds 1 to 9: the slowest is not shown, the others keep their order."""
+    m = linkwork.PlanarModel("slides")
+    for k in range(1, 10):
+        body = m.body(f"b{k}", mass=1, inertia=1, points={"P": (0, 0)}, velocity=(k, 0))
+        m.fix(**{f"G{k}": (0, 0)})
+        m.prismatic(f"s{k}", m.ground[f"G{k}"], body["P"], axis=(1, 0))
+    panel = next(panel for panel in overview(m.simulate(t_end=0.1)) if panel.unit == "m")
+    assert list(panel.curves) == [f"b{k}.x" for k in range(2, 10)]
+    assert panel.remark == "8 of 9, which vary most"
 
 
 def test_driven_motion_shows_the_error_of_its_work_and_no_drift() -> None:

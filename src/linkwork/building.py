@@ -498,9 +498,10 @@ class Builder(Analyses):
 
     def _add(self, section: str, name: str, given: Mapping[str, Any], cls: type | None = None) -> Part:
         given = self._as_written(cls, name, given)
-        fault = name_fault(name) if isinstance(name, str) else f"is not a text: {name!r}"
+        fault = name_fault(name) if isinstance(name, str) else "is not a text"
         if fault:
-            raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, **where())
+            hint = "the name comes first, body('crank', mass=1)" if not name or not isinstance(name, str) else None
+            raise ModelError(f"name {name!r} {fault}", "bad-name", path=section, suggestion=hint, **where())
         if name in self._section(section):
             _, line = self.document.where((section, name))
             message = f"there is a '{name}' among the {section} since line {line}"

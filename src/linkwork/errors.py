@@ -24,6 +24,14 @@ R = TypeVar("R")
 Class = TypeVar("Class", bound=type)
 
 HERE = str(Path(__file__).parent) + os.sep
+# What arguments are called in other programs.
+ELSEWHERE = {
+    **dict.fromkeys(("tspan", "t_span", "tf", "t_final", "tmax", "duration"), "t_end"),
+    **dict.fromkeys(("dt", "h", "timestep", "time_step"), "step"),
+    **dict.fromkeys(("method", "solver"), "integrator"),
+    **dict.fromkeys(("x0", "y0", "q0", "initial", "initial_conditions"), "start"),
+    **{"reltol": "rtol", "tol": "rtol", "abstol": "atol"},
+}
 # What functions of users raise when they are called with symbols and do not take them, and what to do.
 FAULTS_OF_FUNCTIONS = (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError)
 USE_SYMBOLS = "use + - * / ** and the functions of linkwork.own (sin, sqrt, select ...)"
@@ -236,12 +244,13 @@ def speak_command_line() -> Iterator[None]:
         _on_command_line.reset(token)
 
 
-def option(name: str, *values: str | int) -> str:
+def option(name: str, *values: object, command: str = "") -> str:
     """Return how to ask for something: integrator="auto" or "radau5" in Python, --integrator auto or radau5 in a
-    command.
+    command, unless that is spelled otherwise.
     """
     if _on_command_line.get():
-        return " ".join([f"--{name.replace('_', '-')}", *([" or ".join(map(str, values))] if values else [])])
+        given = [" or ".join(map(str, values))] if values else []
+        return command or " ".join([f"--{name.replace('_', '-')}", *given])
     value = " or ".join(map(repr, values)) if values else "True"
     return _spellings.get().get(name, f"{name}=...").replace("...", value, 1)
 
@@ -267,7 +276,8 @@ def checked_call(**spellings: str) -> Callable[[Callable[P, R]], Callable[P, R]]
                     given = known.bind(*args, **options)
                 except TypeError as misfit:
                     wrong = next(iter(options.keys() - known.parameters.keys()), "")
-                    hint = did_you_mean(wrong, (one for one in known.parameters if one != "self")) if wrong else None
+                    meant = ELSEWHERE.get(wrong.lower(), wrong)
+                    hint = did_you_mean(meant, (one for one in known.parameters if one != "self")) if wrong else None
                     message = f"{name}: {misfit}" + (f"; {hint}" if hint else "")
                     raise UsageError(message, "bad-arguments") from None
                 for argument, value in given.arguments.items():

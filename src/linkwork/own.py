@@ -88,7 +88,7 @@ from linkwork.expressions.graph import (
     tanh,
 )
 from linkwork.formulations.own import OwnFormulation, Solve, add_formulation
-from linkwork.integrators.methods.own import add_tableau
+from linkwork.integrators.methods.own import tableau
 from linkwork.modelfile.schema import ANYTHING, is_required, keys
 
 __all__ = [
@@ -161,7 +161,6 @@ __all__ = [
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 Class = TypeVar("Class", bound=type)
-tableau = add_tableau
 
 
 @checked_call()
@@ -271,7 +270,8 @@ def _try_out(cls: type, name: str, space: Space) -> None:
         if wrong := [kind for kind in kinds if kind not in ("length", "angle", "number")]:
             raise UsageError(f"a row of '{name}' is '{wrong[0]}', not a length, an angle or a number", "own-element")
         return
-    forces = [len([*map(as_expr, Q)]) for Q in made.Q(*frames)]
+    found = made.Q(*frames)
+    forces = [len(Q) if isinstance(Q, Vector | tuple | list) else 1 for Q in found]
     if forces != [n_v] * len(made.bodies):
         message = f"Q of '{name}' has {forces} components, not {n_v} for each of its {len(made.bodies)} bodies"
         raise UsageError(f"{message}; frame.force_at(s, F) and frame.torque(T) give them", "own-element")

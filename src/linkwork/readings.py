@@ -129,7 +129,9 @@ class Readings(Mapping[str, Array]):
 
     def components(self, name: str) -> list[str]:
         """Return the names of the components of a vector, of a quantity itself."""
-        check_text("the name of a quantity", name)
+        if not isinstance(name, str):
+            ways = "write motion['crank.phi'], motion.at('1 s') or motion.dataframe('crank.*')"
+            raise UsageError(f"{name!r} is not the name of a quantity; {ways}", "bad-value")
         found = [f"{name}.{axis}" for axis in "xyz" if f"{name}.{axis}" in self.quantities]
         return [name] if name in self.quantities or len(found) < 2 else found
 
@@ -220,10 +222,11 @@ class Readings(Mapping[str, Array]):
     def extremes(self, *patterns: str) -> Peaks:
         """Return the largest absolute value of every quantity that fits, with its time.
 
-        Without patterns, of all loads.
+        Without patterns, of all loads that are not zero throughout.
         """
         found = self.names(*patterns) if patterns else [name for name in self if name.partition(":")[0] in LOADS]
-        return Peaks(tuple(self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found))
+        peaks = [self._peak(name, self[name], np.argmax(np.abs(self[name]))) for name in found]
+        return Peaks(tuple(peak for peak in peaks if patterns or peak.value))
 
     @abstractmethod
     def rates_of(self, name: str) -> tuple[str, ...]:
@@ -272,7 +275,7 @@ class Readings(Mapping[str, Array]):
     def when(self, equation: str) -> Array:
         """Return the times at which an equation of named quantities holds: motion.when("crank.phi = 90 deg")."""
         check_text("an equation", equation)
-        left, sign, right = equation.partition("=")
+        left, sign, right = equation.replace("==", "=").partition("=")
         if not sign or not left.strip() or not right.strip():
             raise UsageError(f"'{equation}' is not an equation; write for example 'crank.phi = pi'", "bad-value")
         left, right = self._number(left.strip(), right.strip()), self._number(right.strip(), left.strip())

@@ -190,7 +190,10 @@ class Trajectory(Readings):
             self.__dict__.update(evaluate().__dict__)
             self.__dict__.pop("_evaluate", None)  # another thread may have been quicker
         if name not in self.__dict__:
-            raise AttributeError(f"a trajectory has no '{name}'", name=name, obj=self)
+            known = self.quantities if "tables" in self.__dict__ else ()
+            near = next((own for own in known if own.startswith(f"{name}.")), None)
+            hint = f"; write motion['{near}']" if near else "; write motion.t" if name == "time" else ""
+            raise AttributeError(f"a trajectory has no '{name}'{hint}", name=name, obj=self)
         return self.__dict__[name]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -413,11 +416,20 @@ class Trajectory(Readings):
 
         return dap_arrays(self)
 
-    def view(self) -> None:
-        """Open the moving mechanism in the browser: a page to play and measure."""
-        from linkwork.view.page import open_page
+    def view(self, path: str | Path | None = None) -> None:
+        """Open the moving mechanism in the browser, a page to play and measure; with a path, write it there, .html."""
+        from linkwork.view import page
 
-        open_page([self])
+        if path is None:
+            page.open_page([self])
+        else:
+            page.write([self], path)
+
+    def report(self, path: str | Path) -> None:
+        """Write all about the mechanism and this motion on one page to read or print, .html."""
+        from linkwork.view.dossier import write_report
+
+        write_report(self, path)
 
     def plot(self, *names: str, against: str = "t", ax: Axes | None = None) -> Figure:
         """Draw some quantities, by name or pattern ("*.phi"); without names, what matters most.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -305,6 +305,8 @@ def unit_of(text: str) -> str | None:
 
 def seconds(name: str, given: float | str | None) -> float | None:
     """Return a time as functions take it: a number of seconds, or a text with a unit, "20 ms"."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        raise UsageError(f"{name} = {given!r} is not a time; motions begin at t = 0: write {name}=2", "bad-value")
     if not isinstance(given, str):
         return given
     number = quantity(given, TIME)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwork
+from linkwork.errors import UsageError
 from linkwork.view.dossier import html, worth_writing
 
 
@@ -74,6 +76,23 @@ def test_the_page_needs_nothing_else(driven: tuple[linkwork.Model, linkwork.Traj
     assert page.count("<svg") >= 4
     assert "linkwork report scissor_lift" in page
     assert "default-src 'none'" in page
+
+
+def test_a_motion_writes_the_page_about_itself(
+    driven: tuple[linkwork.Model, linkwork.Trajectory, str], tmp_path: Path
+) -> None:
+    """It has the tables of the page that is made of model and motion; a motion from a file lacks the model."""
+    _, motion, page = driven
+    motion.report(tmp_path / "lift.html")
+    written = (tmp_path / "lift.html").read_text()
+    for heading in ("Reactions and driving forces", "Energy balance and accuracy", "Bodies"):
+        own, other = (x.replace("<h3>Bodies</h3>", "<h2>Bodies</h2>") for x in (written, page))
+        assert cells(own, heading) == cells(other, heading)
+    motion.save(tmp_path / "lift.csv")
+    with pytest.raises(UsageError, match="does not hold its model"):
+        linkwork.Trajectory.load(tmp_path / "lift.csv").report(tmp_path / "other.html")
+    with pytest.raises(UsageError, match=r"the report is an \.html file"):
+        motion.report(tmp_path / "lift.pdf")
 
 
 def test_laws_of_forces_and_drivers_are_stated() -> None:

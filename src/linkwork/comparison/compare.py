@@ -24,7 +24,7 @@ from linkwork.errors import (
     check_number,
     checked_call,
 )
-from linkwork.formulations import ALGEBRAIC, FORMULATIONS, all_formulations, usual_formulations
+from linkwork.formulations import ALGEBRAIC, FORMULATIONS, Formulation, all_formulations, name_of, usual_formulations
 from linkwork.integrators.integrate import Settings
 from linkwork.integrators.methods import ALPHA, RADAU5, integrators
 from linkwork.model import Model
@@ -110,7 +110,7 @@ def read_published(path: str | Path) -> tuple[Published, ...] | None:
     for line in csv.DictReader(lines[1:], heading, skipinitialspace=True):
         row = {key: (value or "").strip() for key, value in line.items() if key}
         if row["formulation"]:
-            check_choice("formulation", row["formulation"], all_formulations())
+            name_of(row["formulation"])
         try:
             values = {key: float(row[key]) for key in COSTS if row.get(key)}
         except ValueError as error:
@@ -158,7 +158,7 @@ class Comparison(Printed):
 def compare(
     model: Model | Mechanism,
     *,
-    formulations: Sequence[str] | None = None,
+    formulations: Sequence[str | Formulation] | None = None,
     coordinates: Sequence[str] | None = None,
     integrator: str = "auto",
     stabilization: Stabilization = "projection",
@@ -188,10 +188,9 @@ def compare(
 
         model = closed(model)
     suited = {RADAU5: tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC))), ALPHA: ("index-3",)}
-    names = tuple(dict.fromkeys(suited.get(integrator, usual_formulations()) if formulations is None else formulations))
+    wanted = suited.get(integrator, usual_formulations()) if formulations is None else formulations
+    names = tuple(dict.fromkeys(map(name_of, wanted)))
     check_choice("stabilization", stabilization, STABILIZATIONS)
-    for name in names:
-        check_choice("formulation", name, all_formulations())
     if not names:
         raise UsageError("no formulation to compare", "no-formulation")
     stated = prepare(model).model

@@ -175,7 +175,7 @@ class Mechanism(Analyses):
         return Mechanism(model, equations, self.shared, self.unusual.changed(checks))
 
     def state(
-        self, q: Mapping[str, float] | None = None, v: Mapping[str, float] | None = None, t: float = 0.0
+        self, q: Mapping[str, float | str] | None = None, v: Mapping[str, float | str] | None = None, t: float = 0.0
     ) -> xarray.Dataset:
         """Return M, Psi_q, Q, gamma, a, lam, reactions ... at a state, by name; coordinates not given are those of
         the start.

@@ -105,6 +105,9 @@ def prescribe(
     progress: Callable[[float, float], None] | None,
 ) -> Trajectory:
     """Return the motion: as it is given, from a file, through measured positions, or by the drivers."""
+    if motion is not None and not isinstance(motion, Trajectory | str | Path):
+        hint = "motions by formulas are drivers of the model"
+        raise UsageError(f"motion = {motion!r:.60} is not a motion or a file of one; {hint}", "bad-value")
     if motion is not None and (t_end is not None or step is not None):
         raise UsageError("a motion that is given has its own times", "no-effect")
     if isinstance(motion, str | Path):

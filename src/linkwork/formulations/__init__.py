@@ -13,6 +13,7 @@ they are given; `right_side` scales them by the mechanism.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.equations.implicit import ALGEBRAIC
-from linkwork.errors import NumericalStop, UsageError
+from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import refinement
 from linkwork.formulations.refinement import padded_width, take_given, take_padded, take_result
 from linkwork.linalg.rank import RANK_TOLERANCE, Rank
@@ -168,3 +169,14 @@ def usual_formulations() -> tuple[str, ...]:
 def all_formulations() -> tuple[str, ...]:
     """List all formulations, with those for implicit integrators alone."""
     return tuple(dict.fromkeys((*usual_formulations(), *ALGEBRAIC, EXPLICIT)))
+
+
+def name_of(given: str | Formulation, choices: Sequence[str] | None = None) -> str:
+    """Return the name of a formulation; UsageError if it is none of the choices, or a function that has no name yet."""
+    if isinstance(given, Formulation):
+        return given.name
+    if callable(given):
+        message = f"the function {getattr(given, '__name__', given)} is no formulation yet"
+        raise UsageError(f"{message}; write linkwork.own.formulation('my-way')(function)", "unknown-formulation")
+    check_choice("formulation", given, choices or all_formulations())
+    return given

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.errors import UsageError
-from linkwork.formulations import FORMULATIONS, OWN, Formulation, Solution
+from linkwork.formulations import FORMULATIONS, OWN, Formulation, Solution, all_formulations
 from linkwork.formulations.refinement import NOT_FINITE, take_given, take_result
 from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.native.calls import Called
@@ -70,8 +70,7 @@ class OwnFormulation(Formulation):
 
 def add_formulation(name: str, solve: Solve, needs_regular_mass: bool) -> OwnFormulation:
     """Let all analyses know a formulation by its name."""
-    known = FORMULATIONS.get(name)
-    if known is not None and not isinstance(known, OwnFormulation):
+    if name in all_formulations() and not isinstance(FORMULATIONS.get(name), OwnFormulation):
         raise UsageError(f"'{name}' is a formulation of linkwork; choose another name", "duplicate-name")
     about = (solve.__doc__ or "a function in Python").strip().split("\n")[0].rstrip(".")
     made = OwnFormulation(name, about, OWN, needs_regular_mass, solve)

@@ -15,7 +15,7 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.equations.coordinates import Coordinates
 from linkwork.equations.place import Array
 from linkwork.errors import UsageError, check_choice, checked_call
-from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, Formulation
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, Formulation, name_of
 from linkwork.lecture.analyses import ANALYSES, DYNAMICS
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.sheet import Worked
@@ -48,13 +48,12 @@ def explain(
     `pivoting` is that of `lu`: how the row of a pivot is chosen, or which rows are taken. `assemble` closes wide gaps
     of the start first.
     """
-    formulation = formulation.name if isinstance(formulation, Formulation) else formulation
-    check_choice("formulation", formulation, (*METHODS, *FORMULATIONS))
+    chosen = name_of(formulation, (*METHODS, *FORMULATIONS))
     check_choice("analysis", analysis, (DYNAMICS, *ANALYSES))
-    if analysis != DYNAMICS and formulation != "augmented":
+    if analysis != DYNAMICS and chosen != "augmented":
         raise UsageError(f"{analysis} has no formulation to choose", "no-effect")
-    if pivoting != "sparse" and formulation != EXPLICIT:
-        raise UsageError(f"pivoting has no effect on {formulation}", "no-effect")
+    if pivoting != "sparse" and chosen != EXPLICIT:
+        raise UsageError(f"pivoting has no effect on {chosen}", "no-effect")
     if not 0.0 <= at < np.inf:
         raise UsageError(f"the time must be zero or positive, not {at:g}", "bad-time")
     if analysis == "modes" and coordinates not in (None, "body"):
@@ -73,11 +72,11 @@ def explain(
         return Exercise(instant, analysis, method).work_out()
     instant = reach(mechanism, at, progress)
     if not instant.numbers.mass.is_regular:
-        check_massless(instant.numbers, formulation)
-    if instant.numbers.equations.Psi and not instant.numbers.rows.independent and formulation not in LEAVING_OUT:
+        check_massless(instant.numbers, chosen)
+    if instant.numbers.equations.Psi and not instant.numbers.rows.independent and chosen not in LEAVING_OUT:
         instant = _without_rows(instant)
-    method = METHODS.get(formulation) or teach_own(FORMULATIONS[formulation])
-    return Exercise(instant, formulation, method, pivoting).work_out()
+    method = METHODS.get(chosen) or teach_own(FORMULATIONS[chosen])
+    return Exercise(instant, chosen, method, pivoting).work_out()
 
 
 def reach(

@@ -309,6 +309,8 @@ class Translation:
             return (Vector(points[direction]) - Vector(origin)).components
         if name != body.name or direction not in body.directions:
             hint = did_you_mean(reference, [f"{body.name}.{known}" for known in (*body.directions, *points)])
+            if len(reference) == 1 and reference in (axes := "xyz"[: self.size]):
+                hint = f"write {[int(axis == reference) for axis in axes]}"
             message = f"'{reference}' is not a direction of body {letter}, which is '{body.name}'"
             self.fail(place, message, "unknown-direction", value=reference, suggestion=hint)
         return body.directions.get(direction, (1.0,) + (0.0,) * (self.size - 1))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.compiled.system import System
-from linkwork.errors import UsageError, check_choice
+from linkwork.errors import UsageError, check_choice, checked_methods
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import symbol
 from linkwork.integrators.sampling import Clocks
@@ -21,6 +21,7 @@ from linkwork.units import seconds
 Array = NDArray[np.float64]
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Controller:
     """`call` is asked at t = 0, `every`, 2 `every`, ..., and its answers hold in between.

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.compiled.system import System
 from linkwork.elements.curves import Curve
-from linkwork.errors import ModelError, UsageError, check_choice
+from linkwork.errors import ModelError, UsageError, check_choice, option
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.model import Input, Model
@@ -87,7 +87,7 @@ def _is_number(value: object) -> bool:
 def check_given(model: Model, given: Collection[str]) -> None:
     """Raise UsageError where an input is left open, and is not among what is given."""
     if name := next((x.name for x in model.inputs if x.is_open and x.name not in given), None):
-        hint = f"give it one among the parameters, or with --set {name}=..., or run --input {name}=FILE"
+        hint = f"write {option('parameters', {name: 0.0}, command=f'--set {name}=0, or --input {name}=FILE')}"
         raise UsageError(f"input '{name}' is left open and has no value; {hint}", "open-input")
 
 

@@ -13,7 +13,7 @@ from linkwork.compiled.mechanism import Mechanism
 from linkwork.equations.place import Weights
 from linkwork.equations.programs import BY_ELIMINATION, IMPLICIT_FORMS, MOTION, STABILIZED, TERMS, Program
 from linkwork.errors import UsageError, check_choice, check_number, check_values, checked_methods, option
-from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations
+from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, SEQUENCES, Formulation, all_formulations, name_of
 from linkwork.integrators.methods import ALPHA, AUTO, RADAU5, integrators
 from linkwork.integrators.methods.tableaus import Tableau
 
@@ -229,8 +229,7 @@ def choose(
     tolerance = formulation.tolerance if isinstance(formulation, Ranked) else None
     gains = stabilization if isinstance(stabilization, Baumgarte) else Baumgarte()
     kept: Stabilization = "baumgarte" if isinstance(stabilization, Baumgarte) else stabilization
-    by = formulation.formulation if isinstance(formulation, Ranked) else formulation
-    by = by.name if isinstance(by, Formulation) else by
+    by = name_of(formulation.formulation if isinstance(formulation, Ranked) else formulation)
     if not isinstance(integrator, str | Tableau) and getattr(integrator, "name", None) == ALPHA:
         by_alpha = integrator
     name = integrator if isinstance(integrator, str) else getattr(integrator, "name", integrator)

@@ -12,13 +12,14 @@ from linkwork.equations.place import Array, Place
 from linkwork.errors import check_choice, check_extra, check_number, check_values
 from linkwork.expressions.evaluation import evaluate
 from linkwork.formulations import solve_on_scales
+from linkwork.units import value_of
 
 if TYPE_CHECKING:
     import xarray
 
 
 def find_state(
-    mechanism: Mechanism, q: Mapping[str, float] | None, v: Mapping[str, float] | None, t: float
+    mechanism: Mechanism, q: Mapping[str, float | str] | None, v: Mapping[str, float | str] | None, t: float
 ) -> xarray.Dataset:
     """Return M, Psi_q, Q, gamma, Psi, Psi_dot, a, lam and named outputs at a state, whether it fits the joints or not.
 
@@ -31,13 +32,17 @@ def find_state(
         check_values(what, given or {})
     check_number("t", t)
     e, stated = mechanism.equations, mechanism.place()
-    speeds = [c.speed for c in e.velocities]
+    places = {c.name: c.unit for c in e.coordinates}
+    speeds = {c.speed: f"{c.unit}/s" for c in e.velocities}
     at: list[Array] = []
-    for what, names, start, given in (("coordinate", e.q_names, stated.q, q), ("velocity", speeds, stated.v, v)):
-        for name in given or {}:
+    for what, units, start, given in (("coordinate", places, stated.q, q), ("velocity", speeds, stated.v, v)):
+        names = [*units]
+        numbers = {}
+        for name, x in (given or {}).items():
             check_choice(what, name, names)
-            check_number(name, (given or {})[name])
-        at.append(np.array([(given or {}).get(name, x) for name, x in zip(names, start.tolist(), strict=True)]))
+            numbers[name] = value_of(name, x, units[name])
+            check_number(name, numbers[name])
+        at.append(np.array([numbers.get(name, x) for name, x in zip(names, start.tolist(), strict=True)]))
     place = Place(e, at[0], at[1], t)
     M, J, Q, gamma = place.M, place.Psi_q, place.Q, place.gamma
     found = solve_on_scales("svd", M, J, Q, gamma, place.v_scale, place.row_scale)

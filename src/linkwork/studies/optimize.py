@@ -185,8 +185,9 @@ def optimize(
 
 def range_of(name: str, given: str | Sequence[float], model: Model) -> Range:
     """Read the range of a parameter: "0.5 m:2 m", or its two ends."""
-    text = given if isinstance(given, str) else ":".join(str(x) for x in given)
-    axis = read_axis(name, text, model.parameter_units.get(name))
+    parts = given if isinstance(given, str | Sequence) else ()
+    text = parts if isinstance(parts, str) else ":".join(map(str, parts))
+    axis = read_axis(name, text, model.parameter_units.get(name)) if text else None
     if not isinstance(axis, Range):
         raise UsageError(f"'{name}' needs a range from LOW to HIGH, as {name}=0.5:2", "bad-range")
     return axis

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from math import pi
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork.comparison.compare import Comparison
 from linkwork.elements.vectors import Scalar
+from linkwork.errors import UsageError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.files import write_text
 from linkwork.formulations import FORMULATIONS
+from linkwork.lecture.explain import explain
 from linkwork.lecture.sheet import Heading, Worked
 from linkwork.model import Model
 from linkwork.scene import Mark
-from linkwork.start.check import Report
+from linkwork.start.check import Report, check
 from linkwork.trajectory import Trajectory
 from linkwork.view.comparison import html_part
 from linkwork.view.markup import bullets, document, svg, table, text
@@ -76,6 +80,19 @@ AUGMENTED = (
     "One symmetric system gives accelerations and multipliers together. It is the choice unless another is asked for: "
     "its zeros cost nothing, no coordinates need to be chosen as independent, and redundant rows are taken as they are."
 )
+
+
+def write_report(motion: Trajectory, path: str | Path) -> None:
+    """Write the page on a motion that was computed here, whose mechanism starts where the motion does."""
+    if Path(path).suffix.lower() != ".html":
+        raise UsageError(f"cannot write '{path}': the report is an .html file", "unknown-suffix")
+    if motion.model is None or not len(motion.t):
+        message = "a motion from a file does not hold its model" if len(motion.t) else "the motion has no rows"
+        raise UsageError(f"{message}; compute it, and report then", "no-model")
+    q, v = (dict(zip(motion.tables[kind].columns.labels, motion.tables[kind].values[0], strict=True)) for kind in "qv")
+    model = motion.model.with_start(q, v)
+    checked = check(model)
+    write_text(path, html(model, checked, motion, explain(model) if worth_writing(checked) else None))
 
 
 def html(

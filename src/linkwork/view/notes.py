@@ -245,8 +245,10 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "redundant": _redundant,
     "no-freedom": "no freedom is left: the mechanism is a structure, and will stand still",
     "drawing-not-read": "{file}:{line}: '{what}' is not read; it is for drawings only",
-    "limits-not-kept": "{file}:{line}: nothing keeps '{joint}' between {lower:g} and {upper:g}; the option "
-    "limits, stops in the place of notes, adds end stops",
+    "limits-not-kept": lambda file, line, joint, lower, upper: (
+        f"{file}:{line}: nothing keeps '{joint}' between {lower:g} and {upper:g};"
+        f" {option('limits', 'stops')} adds end stops"
+    ),
     "start-of-dap": _start_of_dap,
     "start-corrected": _start_corrected,
     "other-sketch": "the sketch leads to no closed position; bodies were turned before it did",

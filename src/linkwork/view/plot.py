@@ -144,8 +144,9 @@ def overview(motion: Trajectory) -> list[Panel]:
             for unit in units:
                 own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
                 own = [name for name in own if _moves(motion[name], table is columns[1])] or own
-                remark = f"first {MOST} of {len(own)}" if len(own) > MOST else ""
-                panels.append(Panel(motion.unit(own[0]), {name: motion[name] for name in own[:MOST]}, remark))
+                shown = {*sorted(own, key=lambda name: -np.ptp(motion[name]))[:MOST]}
+                remark = f"{MOST} of {len(own)}, which vary most" if len(own) > MOST else ""
+                panels.append(Panel(motion.unit(own[0]), {name: motion[name] for name in own if name in shown}, remark))
     forms = {form: motion[f"energy:{form}"] for form in motion.energy}
     acting = {form: values for form, values in forms.items() if np.any(values)}
     whole = {"kinetic + potential": forms["kinetic"] + forms["potential"]}

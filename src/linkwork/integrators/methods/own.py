@@ -68,9 +68,7 @@ def order_of(A: Array, b: Array, most: int) -> int:
 
 
 @checked_call()
-def add_tableau(
-    name: str, A: Sequence[Sequence[float]], b: Sequence[float], b_low: Sequence[float], order: int
-) -> Tableau:
+def tableau(name: str, A: Sequence[Sequence[float]], b: Sequence[float], b_low: Sequence[float], order: int) -> Tableau:
     """Let all runs know an explicit method by its name.
 
     Row i of A has the weights of the stages before stage i; `b` are those of the step, of the given order, and `b_low`
