@@ -19,6 +19,7 @@ from linkwork.integrators.methods.tableaus import DOP853, DOPRI5
 from linkwork.own import (
     Angle,
     BodyPointForce,
+    Expr,
     FlatContact,
     JointForce,
     Length,
@@ -388,6 +389,24 @@ def test_faults_inside_own_classes_are_said_when_they_are_made(base: Any, body: 
     with pytest.raises(UsageError, match=words) as raised:
         element("wrong")(type("Wrong", (base,), body))
     assert raised.value.code == "own-element"
+
+
+def test_an_own_motion_that_jumps_is_refused_as_a_formula_is() -> None:
+    """A step of 0.1 rad at t = 0.5 s asks for infinite accelerations."""
+
+    @element("step-of-own")
+    class StepOfOwn:
+        size: Angle = 0.1
+
+        def f(self, t: Expr) -> Expr:
+            return select(less(t, 0.5), 0.0, self.size)
+
+    m = lw.PlanarModel("jump")
+    m.fix(O=(0, 0))
+    arm = m.body("arm", mass=1, inertia=1, points={"O": (0, 0)})
+    pin = m.revolute("O", m.ground, arm)
+    with pytest.raises(ModelError, match=r"the value jumps by 0\.1 at t = 0\.5"):
+        m.driver("d", pin, {"type": "step-of-own"})
 
 
 def test_an_own_motion_needs_no_parameters() -> None:

@@ -40,7 +40,7 @@ from linkwork.elements.freedoms import measure_freedom
 from linkwork.elements.joints import JOINTS, Revolute
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import BodyForce, BodyPointForce, Force, JointForce, PairForce, PointPairForce
-from linkwork.elements.motions import MOTIONS
+from linkwork.elements.motions import MOTIONS, Motion
 from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
 from linkwork.elements.paths import Path, PlanarTurn, Shift, turn_axis
 from linkwork.elements.quantities import (
@@ -188,6 +188,8 @@ def element(name: str, space: Space = "planar") -> Callable[[Class], Class]:
         try:
             if "__dataclass_fields__" not in cls.__dict__:
                 cls = dataclass(frozen=True, eq=False, kw_only=True)(cls)  # type: ignore[assignment]
+            if table is MOTIONS and not issubclass(cls, Motion):
+                cls = type(cls.__name__, (cls, Motion), {"__module__": cls.__module__, "__doc__": cls.__doc__})  # type: ignore[assignment]
             _try_out(cls, name, space)
         except FAULTS_OF_FUNCTIONS as error:
             frames = extract_tb(error.__traceback__)

@@ -16,16 +16,14 @@ import numpy as np
 
 from linkwork.elements.actuators import Push
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
-from linkwork.elements.contact import FlatContact
 from linkwork.elements.drivers import Driver
-from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper
-from linkwork.elements.joints import JOINTS, Distance
+from linkwork.elements.forces import FORCES
+from linkwork.elements.joints import JOINTS
 from linkwork.elements.kinds import Space
 from linkwork.elements.shapes import SHAPES, Mesh, Shape
-from linkwork.elements.spatial import SpatialGear
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import Expr, as_expr, symbol
+from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
 
 Point: TypeAlias = tuple[float, float, float]
@@ -106,8 +104,8 @@ def scene(model: Model) -> Scene:
         model.space,
         seen.vector(model.gravity),
         tuple(map(seen.figure, (model.ground, *model.bodies))),
-        tuple(map(seen.joint, model.joints)),
-        tuple(map(seen.force, forces)),
+        tuple(map(seen.symbol, model.joints)),
+        tuple(map(seen.symbol, forces)),
         tuple(reversed(driving.values())),
         None if model.window is None else (seen.vector(model.window[0]), seen.vector(model.window[1])),
     )
@@ -120,11 +118,14 @@ class _Seen:
         self.model, self.types = model, types_in(model.space)
         self.values = {symbol(name): value for name, value in model.parameters.items()}
 
-    def number(self, x: Scalar) -> float:
+    def value(self, x: Scalar) -> float:
         return float(evaluate([as_expr(x)], self.values)[0])
 
+    def is_constant(self, x: Scalar) -> bool:
+        return all(node in self.values for node in ordered([as_expr(x)]) if node.op == "symbol")
+
     def vector(self, components: Sequence[Scalar]) -> Point:
-        x, y, z = (*map(self.number, components), 0.0)[:3]
+        x, y, z = (*map(self.value, components), 0.0)[:3]
         return x, y, z
 
     def place(self, body: Ground | PlanarBody | SpatialBody, s: Sequence[Scalar]) -> Point:
@@ -149,7 +150,7 @@ class _Seen:
         for f in fields(shape):
             value = getattr(shape, f.name)
             if value is None or not isinstance(value, tuple):
-                found[f.name] = None if value is None else self.number(value)
+                found[f.name] = None if value is None else self.value(value)
             elif isinstance(value[0], tuple):
                 found[f.name] = [self.place(body, row) for row in value]
             else:
@@ -165,7 +166,7 @@ class _Seen:
         A = np.column_stack([x, np.cross(z, x), z])
         own = np.asarray(mesh.triangles, dtype=float).reshape(-1, 3)
         corners, triangles = np.unique(own.astype(np.float32), axis=0, return_inverse=True)
-        placed = self.number(mesh.scale) * corners.astype(float) @ A.T + np.array(self.place(body, mesh.centre))
+        placed = self.value(mesh.scale) * corners.astype(float) @ A.T + np.array(self.place(body, mesh.centre))
         ways = np.array([*product((-1.0, -0.5, 0.0, 0.5, 1.0), repeat=3)])  # of sight: an outline for films and boxes
         far = placed[np.unique(np.argmax(placed @ ways.T, axis=0))] if len(placed) else placed
         return {
@@ -176,54 +177,25 @@ class _Seen:
 
     def mark(self, element: Any, type_name: str, parts: tuple[str, ...] = (), name: str = "") -> Mark:
         own = {f.name: getattr(element, f.name) for f in fields(element)}
+        points = [own[s] for s in ("s_i", "s_j", "s") if s in own]
+        axis = element.drawn_axis
         return Mark(
             name or element.name,
             type_name,
             tuple(body.name for body in element.bodies),
-            tuple(self.place(body, own[s]) for s, body in zip(_of_points(own), element.bodies, strict=False)),
-            self.vector(own["axis"]) if "axis" in own else None,
+            tuple(self.place(body, s) for s, body in zip(points, element.bodies, strict=False)),
+            self.vector(axis) if axis is not None and all(map(self.is_constant, axis)) else None,
             self.vector(own["axis_j"]) if own.get("axis_j") is not None else None,
-            tuple(self.number(own[r]) for r in ("radius", "radius_i", "radius_j") if r in own)
-            + tuple(map(self.number, own.get("half_axes", ()))),
-            parts,
+            tuple(map(self.value, element.drawn_sizes)),
+            parts or element.drawn_parts(self),
         )
 
-    def kind_of(self, element: Any) -> str:
-        return self.types.get(type(element)) or element.drawn_as or type(element).__name__.lower()
-
-    def joint(self, element: Any) -> Mark:
-        found = self.mark(element, self.kind_of(element))
-        if isinstance(element, Distance):
-            return replace(found, radii=(self.number(element.rod_length),))
-        if isinstance(element, SpatialGear):
-            return replace(found, radii=(found.radii[0], found.radii[0] * element.teeth_j / element.teeth_i))
-        return found
-
-    def force(self, element: Any) -> Mark:
-        kind = self.kind_of(element)
-        if isinstance(element, SpringDamper | RotationalSpringDamper):
-            law = element.law, element.actuator
-            given = {
-                "spring": self.number(element.stiffness) != 0.0,
-                "damper": self.number(element.damping) != 0.0,
-                "actuator": any(not as_expr(x).is_constant or as_expr(x).number != 0.0 for x in law),
-            }
-            return self.mark(element, kind, tuple(part for part, there in given.items() if there))
-        found = self.mark(element, kind)
-        if isinstance(element, PointForce) and all(self.of_parameters(x) for x in element.force):
-            return replace(found, axis=self.vector(element.force), parts=("follows",) if element.follows else ())
-        return replace(found, axis=self.vector(element.normal)) if isinstance(element, FlatContact) else found
-
-    def of_parameters(self, x: Scalar) -> bool:
-        return not isinstance(x, Expr) or all(node in self.values for node in ordered([x]) if node.op == "symbol")
+    def symbol(self, element: Any) -> Mark:
+        return self.mark(element, self.types.get(type(element)) or element.drawn_as or type(element).__name__.lower())
 
     def drive(self, driver: Driver | Push) -> Mark:
         freedom = driver.freedom or next(iter(driver.joint.freedoms(*driver.joint.starts())))
         return self.mark(driver.joint, "driver", (freedom, driver.joint.name), driver.name)
-
-
-def _of_points(own: Mapping[str, Any]) -> list[str]:
-    return [s for s in ("s_i", "s_j", "s") if s in own]
 
 
 def _point(data: Sequence[float]) -> Point:

@@ -20,7 +20,7 @@ from linkwork.elements.friction import Friction, in_law
 from linkwork.elements.kinds import Measured, measured_load
 from linkwork.elements.loads import JointForce, PointPairForce, nothing
 from linkwork.elements.quantities import Along, Direction, FreedomName, Length, Number, choice
-from linkwork.elements.vectors import SHORTEST, Scalar, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import ZERO, Expr, less, maximum, select, sqrt, symbol
@@ -234,6 +234,10 @@ class FlatContact(Contact):
 
     normal: Direction
     radius_j: Length = 0.0
+
+    @property
+    def drawn_axis(self) -> Components:
+        return self.normal
 
     def faults(self, numbers: Numbers) -> Faults:
         yield from super().faults(numbers)

@@ -117,6 +117,13 @@ class PointForce(BodyPointForce):
     force: ForceVector
     follows: bool = False
 
+    @property
+    def drawn_axis(self) -> Components:
+        return self.force
+
+    def drawn_parts(self, numbers: Numbers) -> tuple[str, ...]:
+        return ("follows",) if self.follows else ()
+
     def F(self, i: Frame) -> Vector:
         return i.direction(self.force) if self.follows else Vector(self.force)
 

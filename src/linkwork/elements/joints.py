@@ -9,7 +9,7 @@ and across the axis where the joint has one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from linkwork.elements.couplings import Coupling
 from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import PlanarFrame
 from linkwork.elements.kinds import Kind, Space
-from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair
+from linkwork.elements.pairs import AxisPair, Joint, PointPair, RodPair, note_own_carrier
 from linkwork.elements.quantities import Angle, Length
 from linkwork.elements.rolling import KnifeEdge, RollingEllipsoid, RollingSphere, Skate, VelocityConstraint, Wheel
 from linkwork.elements.spatial import (
@@ -43,6 +43,7 @@ from linkwork.elements.spatial import (
 from linkwork.elements.vectors import Vector, norm
 from linkwork.errors import ModelError
 from linkwork.expressions.graph import Expr, as_expr
+from linkwork.notes import Note
 
 STEEPEST = math.pi / 4  # pressure angle
 
@@ -172,6 +173,9 @@ class Gear(Joint):
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.body_i, self.body_j, self.carrier
+
+    def notes(self) -> Iterator[Note]:
+        yield from note_own_carrier(self, self.carrier)
 
     def arc(self, i: PlanarFrame, j: PlanarFrame, carrier: PlanarFrame) -> Expr:
         other = self.radius_j * (j.phi - carrier.phi)

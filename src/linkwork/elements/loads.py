@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linkwork.elements.bodies import Body
+from linkwork.elements.drawn import Drawn
 from linkwork.elements.faults import Faults, Numbers
 from linkwork.elements.frames import Frame
 from linkwork.elements.kinds import UNITS, Kind, Measured, measured_load
@@ -15,6 +17,7 @@ from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
+from linkwork.notes import Note
 
 # what a law may name besides t, parameters and the motion of bodies
 LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no parameter has such a name
@@ -26,7 +29,7 @@ def nothing(*_: Any) -> Expr:
 
 
 @dataclass(frozen=True, eq=False)
-class Force:
+class Force(Drawn):
     """A force that stores and loses nothing, keeps no parameters and has no events, unless it says so.
 
     `Q` are the generalized forces on its bodies; all but `held` and `events` are functions of the frames of these.
@@ -36,7 +39,6 @@ class Force:
     name: str
     bodies: ClassVar[Any]  # those it acts on
     Q: ClassVar[Any]
-    drawn_as: ClassVar[str] = ""  # the type whose symbol is drawn, if not its own
     potential: ClassVar[Any] = nothing
     dissipation: ClassVar[Any] = nothing
 
@@ -48,6 +50,10 @@ class Force:
 
     def faults(self, numbers: Numbers) -> Faults:
         """Find the faults of this element."""
+        yield from ()
+
+    def notes(self) -> Iterator[Note]:
+        """Say what is no fault of it but seldom meant."""
         yield from ()
 
     @property
@@ -133,10 +139,14 @@ class Spring(Force, ABC):
     law: Expr
     kind: ClassVar[Kind] = "angle"  # what is measured
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether it has no stiffness, damping, actuator or law at all."""
-        return all(as_expr(x) is ZERO for x in (self.stiffness, self.damping, self.actuator, self.law))
+    def notes(self) -> Iterator[Note]:
+        if all(as_expr(x) is ZERO for x in (self.stiffness, self.damping, self.actuator, self.law)):
+            yield Note("no-law", force=self.name)
+
+    def drawn_parts(self, numbers: Numbers) -> tuple[str, ...]:
+        acting = any(not numbers.is_constant(x) or numbers.value(x) != 0.0 for x in (self.law, self.actuator))
+        springs = (("spring", self.stiffness), ("damper", self.damping))
+        return (*(part for part, x in springs if numbers.value(x) != 0.0), *["actuator"] * acting)
 
     @abstractmethod
     def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:

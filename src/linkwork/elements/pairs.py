@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linkwork.elements.bodies import Body, Ground
+from linkwork.elements.drawn import Drawn
 from linkwork.elements.faults import Faults, Numbers, are_parallel, find_no_length
 from linkwork.elements.frames import PLANAR_GROUND, Frame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.quantities import Direction, Length
-from linkwork.elements.vectors import Components, Vector, norm
+from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
+from linkwork.notes import Note
 
 AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
 
@@ -28,6 +31,12 @@ def find_no_freedom(joint: Joint, given: str, must_name: bool = False) -> Faults
     elif not given and (len(freedoms) != 1 or must_name):
         message = f"joint '{joint.name}' leaves {', '.join(freedoms) or 'no freedom'}"
         yield ModelError(message, "which-freedom", path="joint", suggestion="name one as freedom")
+
+
+def note_own_carrier(joint: Joint, carrier: Body) -> Iterator[Note]:
+    """Say that a gear carries itself."""
+    if carrier.name in (joint.body_i.name, joint.body_j.name):
+        yield Note("own-carrier", carrier=carrier.name, joint=joint.name)
 
 
 def unit(axis: Components) -> Components:
@@ -44,7 +53,7 @@ def distance(d: Vector, length: Expr) -> Expr:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Drawn):
     """What joins two bodies."""
 
     name: str
@@ -57,7 +66,6 @@ class Joint:
     slip: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
     freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
     sizes: ClassVar[tuple[str, ...]] = ()  # fields that are above zero
-    drawn_as: ClassVar[str] = ""  # the type whose symbol is drawn, if not its own
     way: ClassVar[Any] = None  # of joints outside of paths.py, the Path that makes its freedoms coordinates
     reversal: ClassVar[Any] = staticmethod(lambda *_: ())  # of its frames, for zeros of Psi where axes are reversed
 
@@ -71,6 +79,10 @@ class Joint:
             yield ModelError(f"joins body '{self.body_i.name}' to itself", "same-body", path="", value=self.body_i.name)
         for name in self.sizes:
             yield from find_no_length(name, getattr(self, name), numbers)
+
+    def notes(self) -> Iterator[Note]:
+        """Say what is no fault of it but seldom meant."""
+        yield from ()
 
     def starts(self) -> tuple[Any, ...]:
         """Return the frames of its bodies where their start values put them."""
@@ -105,6 +117,10 @@ class RodPair(PointPair):
     @property
     def rod_length(self) -> Expr:
         return self.start_distance() if self.length is None else as_expr(self.length)
+
+    @property
+    def drawn_sizes(self) -> tuple[Scalar, ...]:
+        return (self.rod_length,)
 
     def Psi(self, t: Expr, i: Frame, j: Frame) -> Vector:
         return Vector((distance(self.d(i, j), self.rod_length),))

@@ -9,7 +9,7 @@ to x_j if `zero` and `zero_j` are given, and else from the start position.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, Self, TypeAlias
@@ -21,12 +21,13 @@ from linkwork.elements.faults import Faults, Numbers, are_parallel, direct, find
 from linkwork.elements.frames import SPATIAL_GROUND, Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.orientation import of_matrix, product
-from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, unit
+from linkwork.elements.pairs import AxisPair, PointPair, RodPair, distance, note_own_carrier, unit
 from linkwork.elements.quantities import Angle, Count, Direction, Length
-from linkwork.elements.vectors import SHORTEST, Components, Vector, norm
+from linkwork.elements.vectors import SHORTEST, Components, Scalar, Vector, norm
 from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, ZERO, Expr, as_expr, atan2, cos, less, maximum, select, sin, sqrt
+from linkwork.notes import Note
 from linkwork.tolerances import AGREEMENT
 
 Triad: TypeAlias = tuple[Vector, Vector, Vector]
@@ -545,6 +546,13 @@ class SpatialGear(AxialPair):
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.body_i, self.body_j, self.carrier
+
+    def notes(self) -> Iterator[Note]:
+        yield from note_own_carrier(self, self.carrier)
+
+    @property
+    def drawn_sizes(self) -> tuple[Scalar, ...]:
+        return self.radius, as_expr(self.radius) * self.teeth_j / self.teeth_i
 
     def angles(self, i: SpatialFrame, j: SpatialFrame, carrier: SpatialFrame) -> tuple[Expr, Expr]:
         """Return the angles of the gears in the carrier about their axes."""

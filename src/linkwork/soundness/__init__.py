@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 
 from linkwork.elements.bodies import PlanarBody, SpatialBody, measures_of
 from linkwork.elements.drivers import Driver
-from linkwork.elements.joints import Gear
-from linkwork.elements.loads import Force, Spring
-from linkwork.elements.motions import Law, Ramp, SmoothStep, Table
+from linkwork.elements.loads import Force
 from linkwork.elements.rolling import VelocityConstraint
 from linkwork.elements.signals import find_loop, formulas_of, resolve
-from linkwork.elements.spatial import SpatialGear
 from linkwork.errors import ModelError, did_you_mean, option, quoted
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered, substitute
@@ -213,18 +210,15 @@ class Checks:
             yield ModelError(message, "not-unit", path=f"bodies.{body.name}.orientation", rule="it must be 1")
 
     def motion(self, driver: Driver) -> Iterator[ModelError]:
-        """Yield drivers have finite values and finite accelerations."""
+        """Find values or accelerations of a driver that are not finite, and jumps."""
         path = f"drivers.{driver.name}.motion"
         motion, t_end = driver.motion, self.model.simulation.t_end
-        if isinstance(motion, Table):
-            yield from _table_faults(motion, path, t_end)
-        elif isinstance(motion, SmoothStep | Ramp):
-            if not self.value(motion.t_start) < self.value(motion.t_end):
-                yield ModelError("t_end does not follow t_start", "motion-times", path=path)
-        elif isinstance(motion, Law) and t_end > 0:
-            used = [node for node in ordered([motion.expression]) if node in self.values]
-            given = tuple((node, float(self.values[node])) for node in used)
-            for message, code, rule, hint in law_faults(motion.expression, given, t_end):
+        own = [fault.at(within=path) for fault in motion.faults(self, t_end)]
+        yield from own
+        if not (own or motion.is_smooth) and t_end > 0:
+            law = as_expr(motion.f(TIME))
+            given = tuple((node, float(self.values[node])) for node in ordered([law]) if node in self.values)
+            for message, code, rule, hint in law_faults(law, given, t_end):
                 yield ModelError(message, code, path=path, rule=rule, suggestion=hint)
 
     def notes_on_bodies(self) -> dict[str, Note | None]:
@@ -247,14 +241,12 @@ class Checks:
 
     def notes_on_structure(self) -> Iterator[Note]:
         for joint in self.model.joints:
-            if isinstance(joint, Gear | SpatialGear) and joint.carrier.name in (joint.body_i.name, joint.body_j.name):
-                yield Note("own-carrier", carrier=joint.carrier.name, joint=joint.name)
+            yield from joint.notes()
         for force in self.model.forces:
             i, *j = [body.name for body in force.bodies]
             if j == [i] or (not j and i == self.model.ground.name):
                 yield Note("no-effect", force=force.name, body=i)
-            if isinstance(force, Spring) and force.is_idle:
-                yield Note("no-law", force=force.name)
+            yield from force.notes()
         can_open = {*self.model.open, *(name for event in self.model.events for name in event.release)}
         acting: tuple[Driver | Force, ...] = (*self.model.drivers, *self.model.forces)
         for element in acting:
@@ -307,27 +299,6 @@ def _sample(f: Expr, given: Iterable[tuple[Expr, float]], t: NDArray[np.float64]
     with np.errstate(all="ignore"):
         (values,) = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())
     return np.broadcast_to(np.asarray(values, dtype=float), t.shape)
-
-
-def _table_faults(table: Table, path: str, t_end: float) -> Iterator[ModelError]:
-    times = np.asarray(table.times)
-    if len(times) != len(table.values):
-        message = f"{len(times)} times but {len(table.values)} values"
-        yield ModelError(message, "table-length", path=path)
-    elif len(times) < 2:
-        yield ModelError("a table needs two points or more", "table-length", path=path)
-    elif (np.diff(times) <= 0).any():
-        k = int(np.argmax(np.diff(times) <= 0))
-        message = f"time {times[k + 1]:g} follows {times[k]:g}"
-        yield ModelError(message, "table-order", path=f"{path}.times[{k + 1}]", rule="times must increase")
-    elif times[0] > 0 or times[-1] < t_end:
-        message = f"the table covers {times[0]:g} to {times[-1]:g} s, the simulation 0 to {t_end:g} s"
-        rule = "tables are not continued beyond their ends"
-        hint = f"extend it, or write simulation: {{t_end: {times[-1]:g}}}"
-        yield ModelError(message, "table-range", path=path, rule=rule, suggestion=hint)
-    elif not table.pieces:
-        message = "no smooth curve of finite slope leads through its points"
-        yield ModelError(message, "motion-not-finite", path=path, suggestion="check times and values")
 
 
 def _switch(node: Expr) -> Expr | None:

@@ -89,8 +89,8 @@ def _singular_position(**data: Any) -> str:
     goes_on = "the motion goes on smoothly"
     if not data["is_driven"]:
         lost = data["unkept_by"]  # a stabilization that does not hold the motion in its branch
-        goes_on = "the mechanism could go on in another branch there"
-        goes_on += f", and '{lost}' does not keep it in its own" if lost else ""
+        goes_on = "the mechanism could continue on another branch there"
+        goes_on += f", and '{lost}' does not keep it on its own branch" if lost else ""
     at = f"a singular position is passed at t = {data['t']:.7g}, joints involved: {quoted(data['joints'])}"
     return f"{at}; {goes_on}, reactions may grow without limit"
 
@@ -234,7 +234,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "not-connected": lambda bodies: f"no joints or drivers connect {quoted(bodies, None)} to the ground",
     "actuators-not-unique": lambda actuators: (
         "there are more actuators than freedoms: forces are not unique in "
-        f"{quoted(actuators, None)}, and those of the least sum of weight force^2 are given"
+        f"{quoted(actuators, None)}, and those with the least sum of weight force^2 are given"
     ),
     "actuators-singular": lambda t, motions: (
         f"at t = {t:.9g} the actuators cannot make this motion"
@@ -254,11 +254,11 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "other-sketch": "the sketch leads to no closed position; bodies were turned before it did",
     "mode": _mode,
     "not-complete": _not_complete,
-    "over-determined": "{more} more equations than unknowns: only what fulfils all counts",
+    "over-determined": "there are {more} more equations than unknowns: only solutions of all equations count",
     "contradiction": "constraints and kept coordinates contradict each other whatever the position",
     "paths-lost": "{lost} paths were lost: modes may be missing",
-    "ill-conditioned": "{doubtful} solutions cannot be told from singular ones, so near are they to others: modes may "
-    "be missing",
+    "ill-conditioned": "{doubtful} solutions are so near to others that they cannot be distinguished from singular "
+    "ones: modes may be missing",
     "special-geometry": _special_geometry,
     # a motion
     "no-llvm": "equations are interpreted by Python, which takes hundreds of times as long: llvmlite cannot be loaded "
@@ -267,8 +267,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "near-singular": "the path comes near a singular position about t = {t:.6g}: the smallest singular value falls to "
     "{part:.1e} of what it is elsewhere",
     "singular-position": _singular_position,
-    "singular-row": "accelerations and reactions at t = {t:.6g} have no digit: the position is singular, and something "
-    "happens or switches too near to it, or the motion is too stiff, to continue them",
+    "singular-row": "no digit of the accelerations and reactions at t = {t:.6g} is known: the position is singular, "
+    "and an event or a switch is too near to it, or the motion too stiff, to extrapolate them",
     "stiff": _stiff,
     "atol-size": "the largest change of a {what} is {ratio:.2g} times its absolute tolerance; an atol below {atol:g} "
     "would resolve this motion",
@@ -278,20 +278,20 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "full-matrices": "the pivots chosen at the start were too small for {count} matrices of the implicit method, which "
     "were factored as full ones",
     "grazing": "event '{event}' was at zero at t = {t:.9g} and did not go beyond: it is not counted",
-    "unseen-switches": "what switches was not seen clearly in {part:.2g} of the time: it changes its sign more often "
-    "than steps show, and some may be missed; a smaller max_step shows more of them",
+    "unseen-switches": "laws switch more often than the steps resolve in {part:.2g} of the time, and switches may be "
+    "missed; a smaller max_step resolves more of them",
     "slight-switch": "a law switches at t = {t:.9g} and back, by less than the tolerances of the state: whether it "
-    "does is left to chance, and acts on what follows; a smaller rtol tells more",
-    "steep-law": "a law changes from one end to the other within the tolerances of the state, in {count} steps: what "
-    "it does there is left to chance; an atol well below {atol:g}, or a law less steep, settles it",
+    "does is decided by rounding, and changes what follows; a smaller rtol decides it more reliably",
+    "steep-law": "a law passes through its whole range within the tolerances of the state, in {count} steps: its value "
+    "there is arbitrary; choose an atol well below {atol:g}, or a less steep law",
     "energy-balance": _energy_balance,
     "acceleration-residual": _acceleration_residual,
     "folded": "the shafts of the constant-velocity joint '{joint}' fold through 180 degrees between t = {t:.6g} and "
     "{until:.6g}: no real joint does, and there its constraint leaves open how the motion goes on",
     "constraint-gap": "{what} grows to {size:.2g} at t = {t:.6g}, measured by the mechanism; the tolerances explain "
     "{explained:.2g}; a smaller rtol, or projection, keeps the constraints",
-    "lag": "by its energy balance the motion may be ahead or behind by {allowed:.2g} rad, or lengths of the mechanism, "
-    "from t = {since:.3g} on, and by {lag:.2g} in the end; a smaller rtol keeps it in time",
+    "lag": "judging by its energy balance, the motion may run ahead or behind by {allowed:.2g} rad, or lengths of the "
+    "mechanism, from t = {since:.3g} on, and by {lag:.2g} at the end; a smaller rtol keeps it in time",
     # why a run ended
     "event": "event '{event}' at t = {t:.9g}",
     "interrupted": "interrupted by the user",
@@ -306,8 +306,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     ),
     "no-value": "the formula of event '{event}' has no value at t = {t:.9g}, so it is not known whether it happens"
     f"{KEPT}",
-    "no-reaction": "the reaction '{reaction}' has no value at t = {t:.9g}: a force has none there in a direction in "
-    "which nothing can move; check the formulas of forces",
+    "no-reaction": "the reaction '{reaction}' has no value at t = {t:.9g}: a force without a finite value acts there, "
+    "along a direction in which nothing can move; check the formulas of forces",
     "chatters": _chatters,
     "events-accumulate": _events_accumulate,
     "not-held": "the event '{event}' happens without end at t = {t:.6g}: it brings the motion to rest, forces press on "
