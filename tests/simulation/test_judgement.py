@@ -24,7 +24,7 @@ def test_a_motion_that_loses_energy_is_not_finished() -> None:
     motion = stopped.value.trajectory
     assert motion.status == "doubtful"
     assert motion.t[-1] == 10.0
-    assert any("'baumgarte' does not keep it in its own" in note for note in motion.info.notes)
+    assert any("'baumgarte' does not keep it on its own branch" in note for note in motion.info.notes)
 
 
 @pytest.mark.parametrize(

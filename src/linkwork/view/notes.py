@@ -267,8 +267,8 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "near-singular": "the path comes near a singular position about t = {t:.6g}: the smallest singular value falls to "
     "{part:.1e} of what it is elsewhere",
     "singular-position": _singular_position,
-    "singular-row": "no digit of the accelerations and reactions at t = {t:.6g} is known: the position is singular, "
-    "and an event or a switch is too near to it, or the motion too stiff, to extrapolate them",
+    "singular-row": "accelerations and reactions at t = {t:.6g} are not known to a single digit: the position is "
+    "singular, and an event or a switch is too near to it, or the motion too stiff, to extrapolate them",
     "stiff": _stiff,
     "atol-size": "the largest change of a {what} is {ratio:.2g} times its absolute tolerance; an atol below {atol:g} "
     "would resolve this motion",
