@@ -237,6 +237,19 @@ def test_a_text_that_is_no_model_yet_becomes_one(opened: Callable[[str | None], 
     np.testing.assert_allclose(page.column("crank.phi"), expected["crank.phi"], atol=1e-6)
 
 
+def test_pictures_that_were_replaced_are_let_go(opened: Callable[[str | None], Page]) -> None:
+    """Each other structure is another picture; however many there were, the page holds the elements of the last ones."""
+    page = opened(FOUR_BAR)
+    memory = page.tab.context.new_cdp_session(page.tab)
+    held = []
+    for k in range(6):
+        page.tab.evaluate(f"studio.editor.replace({FOUR_BAR!r}.replace('t_end: 10', 't_end: {1 + k % 2}'))")
+        page.settle()
+        memory.send("HeapProfiler.collectGarbage")
+        held.append(memory.send("Memory.getDOMCounters")["nodes"])
+    assert held[5] <= held[3]
+
+
 def test_a_slider_writes_its_parameter_in_its_unit(opened: Callable[[str | None], Page]) -> None:
     page = opened(FOUR_BAR)
     for name, value, before, after in (

@@ -135,14 +135,18 @@ export class Plots {
     this.extras.push(own);
   }
 
+  end(): void {
+    for (const panel of this.panels) panel.destroy();
+    this.panels.length = 0;
+  }
+
   /** All panels anew, for what is wanted now. */
   build(): void {
     for (const [key, chip] of this.chips) {
       chip.setAttribute("aria-pressed", String(key === "difference" ? this.difference : this.wanted.has(key)));
     }
     for (const [label, unit] of this.units) label.textContent = shownUnit(this.page, unit)[0];
-    for (const panel of this.panels) panel.destroy();
-    this.panels.length = 0;
+    this.end();
     this.idle.length = 0;
     this.list.replaceChildren();
     for (const [key, , kinds] of KINDS) {

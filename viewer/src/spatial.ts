@@ -140,6 +140,11 @@ export class SpatialStage extends Stage {
     this.pathsChanged();
   }
 
+  override end(): void {
+    this.controls.dispose(); // it listens to the keys of the whole page
+    super.end();
+  }
+
   /** All rods, solids and what stretches, as the drawing is now. */
   reshape(): void {
     const { drawing } = this.result.data;

@@ -85,6 +85,12 @@ export abstract class Stage {
     this.makeLabels();
   }
 
+  /** Let go of the graphics card. */
+  end(): void {
+    this.renderer.dispose();
+    this.renderer.forceContextLoss();
+  }
+
   /** Whether no hand has moved the picture since it was fitted. */
   protected isFitted = true;
   /** The joint that cannot be closed. */

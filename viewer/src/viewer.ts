@@ -205,10 +205,8 @@ export class Viewer {
   end(): void {
     this.over.abort();
     this.clock.playing = false;
-    for (const { renderer } of this.stages) {
-      renderer.dispose();
-      renderer.forceContextLoss();
-    }
+    this.plots.end();
+    for (const stage of this.stages) stage.end();
   }
 
   /** All stages on one scale. */
