@@ -238,7 +238,7 @@ def test_a_text_that_is_no_model_yet_becomes_one(opened: Callable[[str | None], 
 
 
 def test_pictures_that_were_replaced_are_let_go(opened: Callable[[str | None], Page]) -> None:
-    """Each other structure is another picture; however many there were, the page holds the elements of the last ones."""
+    """Each other structure is another picture; however many there were, only the last ones are held."""
     page = opened(FOUR_BAR)
     memory = page.tab.context.new_cdp_session(page.tab)
     held = []
