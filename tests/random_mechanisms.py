@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from linkwork import units
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.contact import MODELS, Contact
 from linkwork.elements.couplings import Coupling
@@ -20,12 +21,14 @@ from linkwork.elements.joints import JOINTS, Distance, Measure, Revolute
 from linkwork.elements.kinds import Space
 from linkwork.elements.loads import ANGLE, LENGTH, RATE
 from linkwork.elements.motions import Law
+from linkwork.elements.quantities import Quantity
 from linkwork.elements.rolling import TouchingPair, VelocityConstraint, Wheel
 from linkwork.elements.spatial import SpatialMeasure, SpatialRevolute
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic
 from linkwork.expressions.graph import Expr, sin, symbol
 from linkwork.model import Model
+from linkwork.modelfile.schema import keys
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -55,7 +58,7 @@ def knots(rng: Random) -> tuple[float, ...]:
     return tuple(float(x) for x in times - (times[3] + times[4]) / 2 + MIDDAY)
 
 
-# A random value for every field an element may have; a new field needs a line here.
+# Random values of fields by their names, where their kind does not say enough; see `usual`.
 SAMPLES: dict[str, Callable[[Random], Any]] = {
     **dict.fromkeys(("s_i", "s_j", "s", "axis", "axis_j", "force"), pair),
     **dict.fromkeys(("angle", "angle_i", "angle_j", "free_angle", "actuator", "torque"), number),
@@ -106,11 +109,21 @@ def velocity_formula(body: Any) -> Expr:
     return vx * sin(x + 2.0 * TIME) - 0.7 * vy * x + 0.4 * turning + sin(3.0 * TIME) * x
 
 
+def usual(holds: Quantity, is_spatial: bool) -> Callable[[Random], Any]:
+    """What a field of this kind takes: vectors have their components, sizes are above zero."""
+    if holds.form in ("vector", "axis"):
+        return triple if is_spatial else pair
+    return positive if {units.LENGTH, units.MASS, units.INERTIA, units.TIME} & {*holds.kinds} else number
+
+
 def sample(kind: type[Any], rng: Random, optional: bool = True, **given: Any) -> Any:
     """An element with random data in all fields that are not given; without `optional`, only in those it needs."""
     data = dict(given)
     is_spatial = kind in (*JOINTS["spatial"].values(), SpatialMeasure) or isinstance(given.get("body"), SpatialBody)
-    samples = SPATIAL_SAMPLES if is_spatial or isinstance(given.get("body_i"), SpatialBody) else SAMPLES
+    is_spatial = is_spatial or isinstance(given.get("body_i"), SpatialBody)
+    cls: type = kind
+    samples = {field.name: usual(holds, is_spatial) for _, holds, field in keys(cls)}
+    samples |= SPATIAL_SAMPLES if is_spatial else SAMPLES
     if kind is VelocityConstraint:
         data["formula"] = velocity_formula(given["body_j"])
     if kind is Coupling:  # of the slides of both bodies on the ground and on each other
