@@ -451,7 +451,8 @@ class Builder(Analyses):
         """
         part = self[name]
         entry = self.entry(part.section, name)
-        types: Mapping[str, Any] = {"joints": JOINTS, "forces": FORCES}.get(part.section, {}).get(self.space, {})
+        tables: Mapping[str, Mapping[Space, Mapping[str, type]]] = {"joints": JOINTS, "forces": FORCES}
+        types = tables.get(part.section, {}).get(self.space, {})
         cls = schema.BODIES[self.space] if part.section == "bodies" else types.get(entry.get("type", ""))
         self._set((part.section, name), {**entry, **self._as_written(cls, name, given)})
         return part

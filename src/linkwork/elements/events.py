@@ -11,7 +11,7 @@ from linkwork.elements.bodies import Ground, SpatialBody, accelerations_of
 from linkwork.elements.frames import PLANAR_GROUND, SPATIAL_GROUND
 from linkwork.elements.joints import JOINTS, Distance
 from linkwork.elements.loads import JointForce
-from linkwork.elements.pairs import AxisPair, PointPair, find_no_freedom
+from linkwork.elements.pairs import AxisPair, Joint, PointPair, find_no_freedom
 from linkwork.elements.spatial import AxialPair, SpatialDistance
 from linkwork.elements.vectors import Scalar
 from linkwork.expressions.evaluation import substitute
@@ -101,7 +101,7 @@ def closed(joint: str) -> Expr:
     return symbol(f"{joint}.closed'")
 
 
-def reaction_parts(joint: Any) -> tuple[str, ...]:
+def reaction_parts(joint: Joint) -> tuple[str, ...]:
     """Return the parts of a reaction that formulas of events may name."""
     if type(joint) in JOINTS["spatial"].values():
         axes = ("x", "y", "z", "tx", "ty", "tz")

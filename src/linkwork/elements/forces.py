@@ -21,6 +21,7 @@ from linkwork.elements.kinds import Kind, Measured, Space, measured_load, measur
 from linkwork.elements.loads import (
     BodyForce,
     BodyPointForce,
+    Force,
     JointForce,
     PairForce,
     PointPairForce,
@@ -353,7 +354,7 @@ class Motor(JointForce):
         return F * along.rate
 
 
-OF_BOTH: dict[str, type[Any]] = {
+OF_BOTH: dict[str, type[Force]] = {
     "drag": Drag,
     "motor": Motor,
     "joint-friction": JointFriction,
@@ -362,7 +363,7 @@ OF_BOTH: dict[str, type[Any]] = {
 }
 
 # the names under which model files know the forces
-FORCES: dict[Space, dict[str, type[Any]]] = {
+FORCES: dict[Space, dict[str, type[Force]]] = {
     "planar": {
         "spring-damper": SpringDamper,
         "rotational-spring-damper": RotationalSpringDamper,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.frames import Frame, SpatialFrame
 from linkwork.elements.kinds import Kind
+from linkwork.elements.pairs import Joint
 from linkwork.elements.spatial import near
 from linkwork.elements.vectors import Vector
 from linkwork.expressions.derivatives import directional, jacobian
@@ -22,20 +23,20 @@ class Freedom(NamedTuple):
     kind: Kind
 
 
-def carried(joint: Any, name: str) -> Expr:
+def carried(joint: Joint, name: str) -> Expr:
     """Return an angle of a joint in space as it is carried along with the coordinates: it says how many turns there
     were.
     """
     return symbol(f"{joint.name}.{name} carried")
 
 
-def counted(joint: Any, name: str, value: Expr, frames: Any) -> Expr:
+def counted(joint: Joint, name: str, value: Expr, frames: Any) -> Expr:
     """Return the value of a freedom, of an angle in space with its turns, which what is carried counts."""
     counts = FREEDOMS[name] == "angle" and isinstance(frames[0], SpatialFrame)
     return near(value, carried(joint, name)) if counts else value
 
 
-def measure_freedom(joint: Any, name: str, *frames: Frame) -> Freedom:
+def measure_freedom(joint: Joint, name: str, *frames: Frame) -> Freedom:
     """Measure the freedom of this name, or the only one."""
     freedoms = joint.freedoms(*frames)
     name = name or next(iter(freedoms))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.couplings import Coupling
@@ -209,7 +209,7 @@ class Measure(PointPair):
 
 
 # the names under which model files know the joints
-PLANAR_JOINTS: dict[str, type[Any]] = {
+PLANAR_JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,
     "prismatic": Prismatic,
     "rigid": Rigid,
@@ -222,7 +222,7 @@ PLANAR_JOINTS: dict[str, type[Any]] = {
     "velocity-constraint": VelocityConstraint,
     "coupling": Coupling,
 }
-SPATIAL_JOINTS: dict[str, type[Any]] = {
+SPATIAL_JOINTS: dict[str, type[Joint]] = {
     "spherical": Spherical,
     "revolute": SpatialRevolute,
     "prismatic": SpatialPrismatic,
@@ -246,5 +246,5 @@ SPATIAL_JOINTS: dict[str, type[Any]] = {
     "velocity-constraint": VelocityConstraint,
     "coupling": Coupling,
 }
-JOINTS: dict[Space, dict[str, type[Any]]] = {"planar": PLANAR_JOINTS, "spatial": SPATIAL_JOINTS}
-MEASURES: dict[Space, type[Any]] = {"planar": Measure, "spatial": SpatialMeasure}
+JOINTS: dict[Space, dict[str, type[Joint]]] = {"planar": PLANAR_JOINTS, "spatial": SPATIAL_JOINTS}
+MEASURES: dict[Space, type[PointPair]] = {"planar": Measure, "spatial": SpatialMeasure}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ LENGTH, ANGLE, RATE = symbol("length'"), symbol("angle'"), symbol("rate'")  # no
 NAMED: dict[Kind, Expr] = {"length": LENGTH, "angle": ANGLE}
 
 
-def nothing(*_: Any) -> Expr:
+def nothing(*_: object) -> Expr:
     return ZERO
 
 
@@ -38,9 +38,9 @@ class Force(Drawn):
 
     name: str
     bodies: ClassVar[Any]  # those it acts on
-    Q: ClassVar[Any]
-    potential: ClassVar[Any] = nothing
-    dissipation: ClassVar[Any] = nothing
+    Q: ClassVar[Callable[..., tuple[Vector, ...]]]
+    potential: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
+    dissipation: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
 
     def supplied(self, *frames: Any) -> Expr:
         """Return the power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,13 +61,15 @@ class Joint(Drawn):
     body_j: Body
     ground: ClassVar[Frame] = PLANAR_GROUND
     rows: ClassVar[dict[str, Kind]] = {}  # of Psi(t, *frames of its bodies), with what they are
-    Psi: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
+    Psi: ClassVar[Callable[..., Vector]] = staticmethod(lambda *_: Vector(()))
     slips: ClassVar[dict[str, Kind]] = {}  # of slip(t, *frames) = A v + b, which is zero too and no rate of Psi
-    slip: ClassVar[Any] = staticmethod(lambda *_: Vector(()))
-    freedoms: ClassVar[Any] = staticmethod(lambda *_: {})  # by name, of its frames: what can be measured and driven
+    slip: ClassVar[Callable[..., Vector]] = staticmethod(lambda *_: Vector(()))
+    # by name, of its frames: what can be measured and driven
+    freedoms: ClassVar[Callable[..., Mapping[str, Expr]]] = staticmethod(lambda *_: {})
     sizes: ClassVar[tuple[str, ...]] = ()  # fields that are above zero
     way: ClassVar[Any] = None  # of joints outside of paths.py, the Path that makes its freedoms coordinates
-    reversal: ClassVar[Any] = staticmethod(lambda *_: ())  # of its frames, for zeros of Psi where axes are reversed
+    # of its frames, for zeros of Psi where axes are reversed
+    reversal: ClassVar[Callable[..., Sequence[Expr]]] = staticmethod(lambda *_: ())
 
     @property
     def bodies(self) -> tuple[Body, ...]:

@@ -16,11 +16,12 @@ from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame, TurnedFra
 from linkwork.elements.joints import Prismatic, Revolute, Rigid, Rolling, relative_angle
 from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.orientation import Parameters, of_matrix, product, turn_about
-from linkwork.elements.pairs import unit
+from linkwork.elements.pairs import Joint, PointPair, unit
 from linkwork.elements.spatial import (
     Cylindrical,
     PlanarContact,
     Screw,
+    SpatialAxisPair,
     SpatialPrismatic,
     SpatialRevolute,
     SpatialRigid,
@@ -122,7 +123,7 @@ def _between(i: Triad, j: Triad, middle: Sequence[tuple[int, float]] = ((0, 1.0)
     return x, y, z
 
 
-def _triads(joint: Any) -> tuple[Triad, Triad]:
+def _triads(joint: SpatialAxisPair) -> tuple[Triad, Triad]:
     """Return the axes of the joint in body i and in body j, in the axes of these bodies."""
     return body_triad(joint.axis, joint.zero), body_triad(joint.own_axis_j, joint.own_zero_j)
 
@@ -144,7 +145,7 @@ def _spatial_prismatic(joint: SpatialPrismatic, q: Symbols, v: Symbols) -> list[
     return [Shift(i[2] * q[0], i[2] * v[0]), turn_fixed(_between(i, j))]
 
 
-def _cylindrical(joint: Any, q: Symbols, v: Symbols) -> list[Step]:
+def _cylindrical(joint: Cylindrical | Screw, q: Symbols, v: Symbols) -> list[Step]:
     i, j = _triads(joint)
     turn = turn_axis(i[2], q[1] + joint.zero_of("angle"), v[1])
     return [Shift(i[2] * q[0], i[2] * v[0]), turn, turn_fixed(_between(i, j))]
@@ -202,17 +203,17 @@ PATHS: dict[type, Path] = {
 }
 
 
-def is_path(joint: Any) -> bool:
+def is_path(joint: Joint) -> bool:
     """Tell whether a joint can lead from one body to another; else it closes a loop."""
     return type(joint) in PATHS or joint.way is not None
 
 
-def path_of(joint: Any) -> Path:
+def path_of(joint: Joint) -> Path:
     found: Path = PATHS.get(type(joint)) or joint.way
     return found
 
 
-def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
+def path_coordinates(joint: Joint) -> tuple[Coordinate, ...]:
     """Return the coordinates of a joint that leads from one body to another."""
     path, name = path_of(joint), joint.name
     if path.is_ball:
@@ -220,7 +221,7 @@ def path_coordinates(joint: Any) -> tuple[Coordinate, ...]:
     return tuple(Coordinate(name, part, FREEDOMS[freedom]) for freedom, part in _parts(path))
 
 
-def path_velocities(joint: Any) -> tuple[Velocity, ...]:
+def path_velocities(joint: Joint) -> tuple[Velocity, ...]:
     path, name = path_of(joint), joint.name
     if path.is_ball:
         return tuple(Velocity(name, f"w{x}", "angle", f"w{x}", f"alpha{x}") for x in "xyz")
@@ -233,9 +234,10 @@ def _parts(path: Path) -> list[tuple[str, str]]:
     return [(freedom, freedom if len(path.freedoms) > 1 else "") for freedom in path.freedoms]
 
 
-def follow_path(joint: Any, q: Symbols, v: Symbols, parent: Frame, onwards: bool) -> Any:
+def follow_path(joint: Joint, q: Symbols, v: Symbols, parent: Frame, onwards: bool) -> Any:
     """Return the axes of body j at its point of the joint, from body i; or of body i, from body j, unless `onwards`."""
     steps = path_of(joint).steps(joint, q, v)
+    assert isinstance(joint, PointPair)
     s = joint.s_i if onwards else joint.s_j
     frame: Any = replace(parent, r=parent.point(s), r_dot=parent.point_velocity(s), c=parent.c * 0.0)
     if isinstance(parent, SpatialFrame):
