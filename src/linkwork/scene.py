@@ -194,7 +194,7 @@ class _Seen:
         return self.mark(element, self.types.get(type(element)) or element.drawn_as or type(element).__name__.lower())
 
     def drive(self, driver: Driver | Push) -> Mark:
-        freedom = driver.freedom or next(iter(driver.joint.freedoms(*driver.joint.starts())))
+        freedom = driver.freedom or driver.joint.freedom_names[0]
         return self.mark(driver.joint, "driver", (freedom, driver.joint.name), driver.name)
 
 

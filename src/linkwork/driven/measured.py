@@ -81,8 +81,9 @@ def measurable(model: Model) -> dict[str, tuple[Joint, str]]:
     found: dict[str, tuple[Joint, str]] = {}
     measure, origin = MEASURES[model.space], (0.0,) * len(model.gravity)
     for joint in model.joints:
-        freedoms = joint.freedoms(*joint.starts())
-        found |= {f"joint:{joint.name}.{freedom}": (joint, freedom) for freedom in freedoms if freedom in FREEDOMS}
+        found |= {
+            f"joint:{joint.name}.{freedom}": (joint, freedom) for freedom in joint.freedom_names if freedom in FREEDOMS
+        }
     for body in model.bodies:
         places = {body.name: origin, **{f"{body.name}.{name}": s for name, s in body.points.items()}}
         for name, s in places.items():

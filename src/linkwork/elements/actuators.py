@@ -54,7 +54,7 @@ class Actuator(Force):
         """What it pushes: a length by a force, an angle by a torque."""
         if isinstance(self.unit, Push):
             joint = self.unit.joint
-            return FREEDOMS[self.unit.freedom or next(iter(joint.freedoms(*joint.starts())))]
+            return FREEDOMS[self.unit.freedom or joint.freedom_names[0]]
         return "length" if isinstance(self.unit, PointForce) else "angle"
 
     def Q(self, *frames: Any) -> tuple[Vector, ...]:

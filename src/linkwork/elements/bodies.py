@@ -18,6 +18,7 @@ from linkwork.elements.kinds import Coordinate, Velocity
 from linkwork.elements.quantities import Angle, AngularSpeed, Inertia, Mass, Quantity
 from linkwork.elements.vectors import Components, Scalar, Vector
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
+from linkwork.records import kept
 
 Matrix: TypeAlias = dict[tuple[int, int], Expr]
 AT, MOVING = Quantity("vector", (units.LENGTH,)), Quantity("vector", (units.SPEED,))
@@ -112,6 +113,7 @@ class PlanarBody(Named):
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> PlanarFrame:
         return PlanarFrame(Vector(q[:2]), q[2], Vector(v[:2]), v[2], Vector(self.mass_centre))
 
+    @kept
     def start_frame(self) -> PlanarFrame:
         """Find where the start values put the body, at rest."""
         return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 3)
@@ -206,6 +208,7 @@ class SpatialBody(Named):
     def frame(self, q: Sequence[Expr], v: Sequence[Expr]) -> SpatialFrame:
         return SpatialFrame(Vector(q[:3]), Vector(q[3:]), Vector(v[:3]), Vector(v[3:]), Vector(self.mass_centre))
 
+    @kept
     def start_frame(self) -> SpatialFrame:
         return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 6)
 

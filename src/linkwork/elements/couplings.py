@@ -39,7 +39,7 @@ class Coupling(Joint):
 
     @property
     def rows(self) -> dict[str, Kind]:  # type: ignore[override]
-        return {"follow": FREEDOMS[next(iter(self.follower.freedoms(*self.follower.starts())))]}
+        return {"follow": FREEDOMS[self.follower.freedom_names[0]]}
 
     def faults(self, numbers: Numbers) -> Faults:
         for key in ("joint", "follower"):

@@ -123,7 +123,7 @@ def result_names(
     """
     found = [name for body in bodies for name in accelerations_of(body)]
     for joint in joints:
-        parts, freedoms = reaction_parts(joint), joint.freedoms(*joint.starts())
+        parts, freedoms = reaction_parts(joint), joint.freedom_names
         found += [f"reaction{mark}{joint.name}.{part}" for part in parts for mark in ".:"]
         found += [f"joint:{joint.name}.{name}{mark}" for name in freedoms for mark in ("", "_d")]
     own = {force.name for force in forces}
@@ -135,6 +135,6 @@ def result_names(
         if isinstance(force, JointForce) and any(find_no_freedom(force.joint, getattr(force, "freedom", "angle"))):
             continue  # it measures nothing, and is refused
         ground = SPATIAL_GROUND if any(isinstance(body, SpatialBody) for body in force.bodies) else PLANAR_GROUND
-        at = [ground if isinstance(body, Ground) else body.start_frame() for body in force.bodies]
+        at = [ground if isinstance(body, Ground) else body.start_frame for body in force.bodies]
         found += [*(x.name(force.name) for x in force.measures(*at)), f"power:{force.name}"]
     return found

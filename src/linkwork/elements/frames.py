@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from linkwork.elements.vectors import Components, Vector, norm
 from linkwork.expressions.graph import TWO, ZERO, Expr, cos, sin
+from linkwork.records import kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class SpatialFrame:
     omega: Vector
     c: Vector = Vector((0.0, 0.0, 0.0))  # noqa: RUF009
 
-    @property
+    @kept
     def A(self) -> tuple[Vector, Vector, Vector]:
         """The rows of the rotation matrix."""
         e0, e1, e2, e3 = self.e
@@ -161,7 +162,7 @@ class TurnedFrame(SpatialFrame):
 
     rows: tuple[Vector, Vector, Vector] = SPATIAL_GROUND.A
 
-    @property
+    @kept
     def A(self) -> tuple[Vector, Vector, Vector]:
         return self.rows
 

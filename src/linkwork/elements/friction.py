@@ -255,7 +255,7 @@ class Stick:
     @property
     def rows(self) -> dict[str, Kind]:
         joint, freedom = self.friction.joint, self.friction.freedom
-        return {"stick": FREEDOMS[freedom or next(iter(joint.freedoms(*joint.starts())))]}
+        return {"stick": FREEDOMS[freedom or joint.freedom_names[0]]}
 
     @property
     def bodies(self) -> tuple[Body, ...]:

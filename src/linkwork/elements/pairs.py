@@ -18,13 +18,14 @@ from linkwork.elements.vectors import Components, Scalar, Vector, norm
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.graph import ZERO, Expr, as_expr, sign
 from linkwork.notes import Note
+from linkwork.records import kept
 
 AXES = {"axis": "axis", "axis_j": "axis", "zero": "direction", "zero_j": "direction"}  # fields, and what they are
 
 
 def find_no_freedom(joint: Joint, given: str, must_name: bool = False) -> Faults:
     """Refuse what names no freedom of a joint that leaves several."""
-    freedoms = joint.freedoms(*joint.starts())
+    freedoms = joint.freedom_names
     if given and given not in freedoms:
         message, hint = f"joint '{joint.name}' leaves no {given}", did_you_mean(str(given), freedoms)
         yield ModelError(message, "no-freedom", path="joint", value=given, suggestion=hint)
@@ -86,9 +87,14 @@ class Joint(Drawn):
         """Say what is no fault of it but seldom meant."""
         yield from ()
 
+    @kept
+    def freedom_names(self) -> tuple[str, ...]:
+        """Return the names of its freedoms, which depend on no number."""
+        return tuple(self.freedoms(*self.starts()))
+
     def starts(self) -> tuple[Any, ...]:
         """Return the frames of its bodies where their start values put them."""
-        return tuple(self.ground if isinstance(b, Ground) else b.start_frame() for b in self.bodies)
+        return tuple(self.ground if isinstance(b, Ground) else b.start_frame for b in self.bodies)
 
 
 @dataclass(frozen=True, eq=False)

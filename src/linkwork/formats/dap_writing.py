@@ -111,7 +111,7 @@ def animation(w: Written) -> str:
 
 def window_of(w: Written) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return a window about all points at the start."""
-    frames = {body.name: body.start_frame() for body in w.bodies} | {w.model.ground.name: PLANAR_GROUND}
+    frames = {body.name: body.start_frame for body in w.bodies} | {w.model.ground.name: PLANAR_GROUND}
     spots = [(0.0, 0.0)] + [
         tuple(w.numbers(frames[body.name].point(s)))
         for body in (w.model.ground, *w.bodies)

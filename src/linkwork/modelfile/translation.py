@@ -446,7 +446,7 @@ class Translation:
         of, found = "length", dict[str, Kind]()
         if any(holds.form == "freedom" for _, holds, _ in schema.keys(cls)):
             joint = self.joints.get(entry.joint)
-            freedoms = [] if joint is None else [*joint.freedoms(*joint.starts())]
+            freedoms = () if joint is None else joint.freedom_names
             freedom = entry.freedom or "".join(freedoms[:1])
             if freedom not in freedoms:
                 return found  # which is a fault of its own
@@ -472,7 +472,7 @@ class Translation:
     def kinds_of_coupling(self, leads: str, follows: str) -> dict[str, Kind]:
         """Return what ratio and offset of a coupling are: a slide and a hinge have a length per angle."""
         joints = [joint for name in (leads, follows) if (joint := self.joints.get(name)) is not None]
-        freedoms = [next(iter(joint.freedoms(*joint.starts())), "") for joint in joints]
+        freedoms = ["".join(joint.freedom_names[:1]) for joint in joints]
         units_of = ["rad" if FREEDOMS.get(freedom) == "angle" else "m" for freedom in freedoms]
         if len(units_of) < 2:
             return {}  # which is a fault of its own
@@ -507,9 +507,9 @@ class Translation:
 
     def freedom(self, place: Keys, entry: Any, joint: Joint) -> str:
         """Return the freedom of a joint, or of a measure, that an entry names, or the only one."""
-        freedoms: Mapping[str, Expr] = joint.freedoms(*joint.starts())
+        freedoms = joint.freedom_names
         is_measure = isinstance(joint, MEASURES[self.space])
-        freedom = entry.freedom or ("distance" if is_measure else next(iter(freedoms), ""))
+        freedom = entry.freedom or ("distance" if is_measure else "".join(freedoms[:1]))
         if not freedoms:
             self.fail((*place, "joint"), f"joint '{entry.joint}' leaves no freedom to drive", "no-freedom")
         elif freedom not in freedoms:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -270,21 +271,18 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
 
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
-
-    switches = [g for node in ordered([law]) if (g := _switch(node)) is not None]
-    times = find_all_zeros(switches, TIME, dict(given), t_end)
+    switches, rates = _rates(law)
     t = np.linspace(0, t_end, SAMPLES)
-    speed = directional([law], {TIME: ONE})[0]
-    for what, f in (("value", law), ("speed", speed), ("acceleration", directional([speed], {TIME: ONE})[0])):
-        values = _sample(f, given, t)
+    beside = np.add.outer(np.array(find_all_zeros(switches, TIME, dict(given), t_end)), NEXT_TO * t_end)
+    sampled = _sample(rates, given, t)
+    nearby = _sample(rates[:2], given, np.clip(beside, 0.0, t_end))  # before and after the motion there is none
+    for what, values, around in zip_longest(("value", "speed", "acceleration"), sampled, nearby, fillvalue=beside[:0]):
         if not np.isfinite(values).all():
             first = t[~np.isfinite(values)][0]
             return [(f"the {what} is not finite at t = {first:.6g}", "motion-not-finite", "", "")]
         # Across a jump the difference is not the mean of the differences before and after; elsewhere it is.
-        beside = np.add.outer(np.array(times if what != "acceleration" else []), NEXT_TO * t_end)
-        around = _sample(f, given, np.clip(beside, 0.0, t_end))  # before and after the motion there is none
         reach = np.ptp(np.append(values, around[np.isfinite(around)])) + abs(values[0])
-        for time, (before, jump, after) in zip(times, np.diff(around), strict=False):
+        for time, (before, jump, after) in zip(beside.mean(axis=1), np.diff(around), strict=False):
             if not np.isfinite(jump):
                 return [(f"the {what} is not finite at t = {time:.6g}", "motion-not-finite", "", "")]
             if abs(jump - 0.5 * (before + after)) > HALF_THE_DIGITS * reach:
@@ -294,11 +292,21 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     return []
 
 
-def _sample(f: Expr, given: Iterable[tuple[Expr, float]], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a function of time at many times."""
+@lru_cache(maxsize=256)
+def _rates(law: Expr) -> tuple[list[Expr], tuple[Expr, Expr, Expr]]:
+    """Return where operations of a law may jump or bend, as zeros of these, and the law with its rates."""
+    (speed,) = directional([law], {TIME: ONE})
+    (acceleration,) = directional([speed], {TIME: ONE})
+    return [g for node in ordered([law]) if (g := _switch(node)) is not None], (law, speed, acceleration)
+
+
+def _sample(
+    functions: Sequence[Expr], given: Iterable[tuple[Expr, float]], t: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return functions of time at many times."""
     with np.errstate(all="ignore"):
-        (values,) = evaluate([f], {**dict(given), TIME: t}, numpy_arithmetic())
-    return np.broadcast_to(np.asarray(values, dtype=float), t.shape)
+        found = evaluate(functions, {**dict(given), TIME: t}, numpy_arithmetic())
+    return [np.broadcast_to(np.asarray(values, dtype=float), t.shape) for values in found]
 
 
 def _switch(node: Expr) -> Expr | None:
