@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import cpu_count
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from linkwork.simulation.motions import Motions, Plan, begin, doubts, evaluate_m
 from linkwork.simulation.options import Start, coordinates_of
 from linkwork.simulation.outputs import MOST_GIGABYTES, bytes_needed
 from linkwork.studies.journal import FINISHED, REASON, REFUSED, STATUSES, STOPPED, record_type
+from linkwork.studies.states import STATES, State
 from linkwork.studies.taking import OF_EVENTS, read_take
 from linkwork.studies.trial import Trial
 from linkwork.trajectory import Trajectory
@@ -55,13 +56,17 @@ class Batch:
     interrupted: bool  # whether motions are to be expected that events or another method interrupt
 
     @staticmethod
-    def of(trial: Trial, names: Sequence[str], first: Trajectory) -> Batch:
+    def of(trial: Trial, names: Sequence[str], first: Trajectory | State) -> Batch:
         """Return the same as one of its motions is."""
+        if not isinstance(first, Trajectory):
+            return Batch(trial, names, False)
         changes_method = any(note.code == "stiff" for note in first.info.notes)
         return Batch(trial, names, bool(first.events.names) or changes_method)
 
     @cached_property
     def plan(self) -> Plan | str:
+        if self.trial.is_state:
+            return self.trial.of
         make = plan_kinematics if self.trial.is_driven else plan_simulations
         return "loop" if self.interrupted else make(self.trial.mechanism, self.names, **self.trial.options)
 
@@ -169,9 +174,10 @@ class Batch:
         """Fill in the record of a point by a motion of its own."""
         record["taken"] = np.nan
         try:
-            motion = self.trial.move(dict(zip(self.names, point.tolist(), strict=True)))
+            motion = self.trial.find(dict(zip(self.names, point.tolist(), strict=True)))
             record["taken"] = [take.of_motion(motion) for take in self.trial.takes]
-            record["steps"], record["status"] = motion.info.steps, FINISHED
+            record["steps"] = motion.info.steps if isinstance(motion, Trajectory) else 0
+            record["status"] = FINISHED
         except NumericalStop as stop:
             record["status"], record["reason"] = STOPPED, stop.code.encode()[:REASON]
             if stop.trajectory is not None:
@@ -187,6 +193,7 @@ def batch(
     take: Sequence[str] | str,
     *,
     driven: bool = False,
+    of: Literal["motion", "equilibrium", "linearization", "assembly"] = "motion",
     threads: int | None = None,
     progress: Callable[[float, str], None] | None = None,
     **options: Any,
@@ -199,6 +206,8 @@ def batch(
       start={"crank.phi": array}.
     - `take`: as in `sweep`.
     - `driven`: the motions that drivers prescribe; `options` are those of `simulate` or `kinematics`.
+    - `of`: in the place of motions, where the mechanism rests, its small motions, or how it is assembled, as
+      `equilibrium`, `linearize` and `assemble` find it, point by point; take=["final(mode:1.frequency)"].
     - `threads`: so many share the motions; all that the machine has unless given.
 
     The dataset has the dimension `point`, a variable for each take, and `status`, `reason` and `steps` of each motion.
@@ -216,6 +225,9 @@ def batch(
     texts = [take] if isinstance(take, str) else list(take)
     if not texts:
         raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
+    check_choice("state", of, ("motion", *STATES))
+    if driven and of != "motion":
+        raise UsageError(f"'driven' has no effect on batches of '{of}'", "no-effect")
     mechanism = prepare(model, options.pop("coordinates", None))
     varied, fixed = _columns(parameters)
     for name in (*varied, *fixed):
@@ -226,7 +238,7 @@ def batch(
         varied |= also
     _check_lengths(varied)
     names, points = [*varied], np.column_stack([*varied.values()])
-    trial = Trial(mechanism.changed(fixed), tuple(map(read_take, texts)), driven, options)
+    trial = Trial(mechanism.changed(fixed), tuple(map(read_take, texts)), driven, options, of)
     for name in names:
         trial.is_parameter(name)
     first = trial.first([{}, *(dict(zip(names, row, strict=True)) for row in points[:3].tolist())])

@@ -32,8 +32,8 @@ class Take(NamedTuple):
     def needs_all_rows(self) -> bool:
         return self.reduction not in (*OF_EVENTS, "first", "final")
 
-    def of_motion(self, motion: Trajectory) -> float:
-        if self.reduction in OF_EVENTS:
+    def of_motion(self, motion: Readings) -> float:
+        if self.reduction in OF_EVENTS and isinstance(motion, Trajectory):
             times = motion.events.t[[name == self.of for name in motion.events.names]]
             return float(len(times)) if self.reduction == "count" else float(times[0]) if len(times) else np.nan
         return float(self.of_rows(motion))
@@ -45,7 +45,7 @@ class Take(NamedTuple):
         except UsageError as error:
             raise UsageError(f"'{self.text}': {error.message}", error.code) from None
 
-    def check(self, motion: Trajectory, events: tuple[str, ...]) -> str:
+    def check(self, motion: Readings, events: tuple[str, ...]) -> str:
         """Return the unit of what is taken, as far as it is known; UsageError where the motion has nothing of these
         names.
         """

@@ -21,6 +21,7 @@ from linkwork.simulation.varied import choose_parameters
 from linkwork.start.closing import find_least_gap
 from linkwork.start.varying import vary_least_gap
 from linkwork.studies.sensitivities import sensitivities
+from linkwork.studies.states import STATES, State
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
 
@@ -35,15 +36,24 @@ class Trial:
     takes: tuple[Take, ...]
     is_driven: bool
     options: Mapping[str, Any]
+    of: str = "motion"  # or one of STATES
 
     def is_parameter(self, name: str) -> bool:
         """Whether a name is that of a parameter, else of a coordinate or velocity at the start; UsageError if none."""
         known = self.mechanism.model.parameters
-        if name in known or self.is_driven or "." not in name:
+        if name in known or self.is_driven or self.is_state or "." not in name:
             check_choice("parameter", name, known)
             return True
         check_choice("coordinate", name, coordinates_of(self.mechanism))
         return False
+
+    @property
+    def is_state(self) -> bool:
+        return self.of in STATES
+
+    def find(self, values: Mapping[str, float]) -> Trajectory | State:
+        """Return the motion, or the state, with these values."""
+        return STATES[self.of](self.mechanism.changed(values), **self.options) if self.is_state else self.move(values)
 
     def move(self, values: Mapping[str, float]) -> Trajectory:
         """Return the motion with these values of parameters, and of coordinates and velocities at the start."""
@@ -93,12 +103,12 @@ class Trial:
         start = self.options.get("start")
         return bool(self.options.get("assemble") or (isinstance(start, Start) and start.assemble and not start.values))
 
-    def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory:
+    def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory | State:
         """Return the motion of the first of these designs that moves; UsageError for what no motion has."""
         last: LinkworkError | None = None
         for values in designs:
             try:
-                motion: Trajectory | None = self.move(values)
+                motion: Trajectory | State | None = self.find(values)
             except UsageError:
                 raise
             except NumericalStop as stop:
@@ -110,7 +120,7 @@ class Trial:
         assert last is not None
         raise last
 
-    def check_takes(self, motion: Trajectory) -> list[str]:
+    def check_takes(self, motion: Trajectory | State) -> list[str]:
         """Return the units of what is taken; UsageError for what the motion does not have."""
-        events = tuple(event.name for event in self.mechanism.model.events)
+        events = () if self.is_state else tuple(event.name for event in self.mechanism.model.events)
         return [take.check(motion, events) for take in self.takes]
