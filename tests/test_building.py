@@ -461,6 +461,19 @@ def test_the_line_of_a_module_beside_the_package_is_told() -> None:
         exec(code, {"m": four_bar()})
 
 
+def test_a_parameter_that_nothing_uses_is_noted() -> None:
+    """A misspelt setting becomes a parameter; one in a start value, a shape or another parameter's formula is used."""
+    m = lw.PlanarModel("rod", l="1 m", J="m*l^2/12", m=2, width="l/20", raised="30 deg", gravty=3, density=7800)
+    m.fix(O=(0, 0))
+    shape = dict(type="rod", ends=((0, 0), ("l", 0)), width="width")
+    rod = m.body("rod", mass="m", inertia="J", points=dict(O=(0, 0)), shape=shape)
+    m.revolute("O", m.ground, rod)
+    m.simulation = dict(start={"O": "raised"})
+    said = "no formula uses the parameters 'gravty', 'density'; is a name misspelt?"
+    assert [note for note in m.check().notes if note.code == "unused-parameters"] == [f"{said} [unused-parameters]"]
+    assert not any(note.code == "unused-parameters" for note in four_bar().check(assemble=True).notes)
+
+
 def test_a_law_may_be_a_function_that_is_called_once_with_symbols() -> None:
     """It becomes a formula of its arguments, which is saved, differentiated and compiled like one that was written."""
     m, n = four_bar(), four_bar()

@@ -39,7 +39,9 @@ from linkwork.model import Model
 from linkwork.modelfile.faults import check_settled, check_space, check_version, shape_fault
 from linkwork.modelfile.schema import entry_of, json_schema
 from linkwork.modelfile.translation import Translation
+from linkwork.notes import Note
 from linkwork.soundness import sound
+from linkwork.soundness.numbers import unused_parameters
 from linkwork.soundness.repair import REPAIRS, repair_inertias
 
 __all__ = ["SUFFIXES", "build", "find", "json_schema", "load", "loads", "shipped", "take_over", "with_start"]
@@ -65,6 +67,8 @@ def build(document: Document, changes: Mapping[str, str | float] | None = None, 
     for name in changes:
         check_choice("parameter", name, entry.parameters)
     model = Translation(document, entry, changes).model(notes)
+    if unused := unused_parameters(model):
+        model = replace(model, notes=(*model.notes, Note("unused-parameters", names=unused)))
     if "inertia" in repair and (found := repair_inertias(model)):
         data = deepcopy(document.data)
         for name, inertia in found.items():

@@ -46,6 +46,15 @@ def _all_numbers(model: Model) -> Iterator[tuple[str, Expr | float]]:
             yield from _of_fields(element, f"{kind}.{element.name}")
 
 
+def unused_parameters(model: Model) -> list[str]:
+    """Return the parameters that stand in no formula: misspelt settings, or leftovers."""
+    parts = (model.shapes, model.window, model.simulation.start, model.simulation.rate)
+    numbers = (x for _, x in (*_all_numbers(model), *_numbers(parts, "")))
+    used = {str(node.value) for node in ordered([x for x in numbers if isinstance(x, Expr)]) if node.op == "symbol"}
+    used |= {*model.folded, *model.functions, *(x.name for x in model.inputs)}
+    return [name for name in model.parameters if name not in used] if model.stated is None else []
+
+
 def formulas_in(model: Model, kinds: Iterable[str]) -> Iterator[tuple[str, Expr]]:
     """Return the formulas in elements of these kinds, with their places."""
     for kind in kinds:

@@ -232,6 +232,9 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "no-law": "'{force}' has neither stiffness, damping, actuator nor law, and exerts no force",
     "acts-while-open": "'{element}' acts along the freedom of '{joint}' also while it is open",
     "not-connected": lambda bodies: f"no joints or drivers connect {quoted(bodies, None)} to the ground",
+    "unused-parameters": lambda names: (
+        f"no formula uses the parameter{'s' * (len(names) > 1)} {quoted(names)}; is a name misspelt?"
+    ),
     "actuators-not-unique": lambda actuators: (
         "there are more actuators than freedoms: forces are not unique in "
         f"{quoted(actuators, None)}, and those with the least sum of weight force^2 are given"
