@@ -92,7 +92,7 @@ def inverse(
 def check_actuators(model: Model) -> None:
     """Raise UsageError of a model without actuators."""
     if not model.actuators:
-        hint = "write actuators: {m: {joint: O}} into its file, or ask `kinematics` for the driving forces"
+        hint = "add actuators: {m: {joint: O}} to its file, m.actuator('m', joint) in Python, or ask `kinematics`"
         raise UsageError(f"'{model.name}' has no actuators whose forces could be asked for; {hint}", "no-actuators")
 
 

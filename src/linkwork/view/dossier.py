@@ -142,11 +142,9 @@ def _head(model: Model, checked: Report, motion: Trajectory, title: str) -> str:
         ("shown", f"{motion.t[0]:g} to {motion.t[-1]:g} s, {motion.status}"),
     ]
     about = f'<p class="source">{text(model.about.source)}</p>' if model.about.source else ""
+    name = f"<p><code>{text(model.name)}</code></p>" if title != model.name else ""
     picture = f"<figure>{svg(still(motion, width=5.2))}</figure>"
-    return (
-        f"<h1>{text(title)}</h1><p><code>{text(model.name)}</code></p>{about}"
-        f'<div class="at">{picture}{table((), counts)}</div>'
-    )
+    return f'<h1>{text(title)}</h1>{name}{about}<div class="at">{picture}{table((), counts)}</div>'
 
 
 def _data(model: Model, motion: Trajectory) -> str:
