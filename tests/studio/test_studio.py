@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import ARGUMENTS, CHROMIUM, Tab
+from browsing import ARGUMENTS, CHROMIUM, FIREFOX, Firefox, Tab
 
 import linkwork
 from linkwork.mechanisms import MECHANISMS
@@ -345,6 +345,36 @@ def test_sliders_and_springs_are_drawn(opened: Callable[[str | None], Page]) -> 
     expected = linkwork.simulate(linkwork.loads(page.text))
     np.testing.assert_allclose(page.column("slider1.x"), expected["slider1.x"], atol=1e-5)
     assert page.said == []
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox: apt-get install firefox-esr")
+def test_the_studio_in_firefox(tmp_path: Path) -> None:
+    """Another number and another structure, in a browser without WebGL."""
+    (tmp_path / "model.yaml").write_text(FOUR_BAR)
+    (tmp_path / "profile").mkdir()
+    studio = Studio(*open_folder(str(tmp_path / "model.yaml"), tmp_path), {})
+    thread = threading.Thread(target=studio.serve_forever)
+    thread.start()
+    assert FIREFOX
+    firefox = Firefox(FIREFOX, tmp_path / "profile")
+    try:
+        firefox.open(studio.address)
+        text, last = FOUR_BAR, "studio.picture.viewer.results[0].t.at(-1)"
+        for before, after in (("b: 2.5", "b: 2.7"), ("t_end: 10", "t_end: 2")):
+            text = text.replace(before, after)
+            while not firefox.evaluate("Boolean(window.studio && studio.isSettled)"):
+                firefox.evaluate("new Promise(requestAnimationFrame)")
+            firefox.evaluate(f"studio.editor.replace({text!r})")
+        while not firefox.evaluate(f"studio.isSettled && {last} === 2"):
+            firefox.evaluate("new Promise(requestAnimationFrame)")
+        angle = firefox.evaluate("[...studio.picture.viewer.results[0].quantities.get('crank.phi').values]")
+        expected = linkwork.simulate(linkwork.loads(text))
+        np.testing.assert_allclose(angle, expected["crank.phi"], atol=1e-6)
+    finally:
+        firefox.close()
+        studio.shutdown()
+        studio.end()
+        thread.join()
 
 
 def test_hostile_text_is_text(opened: Callable[[str | None], Page]) -> None:

@@ -197,6 +197,13 @@ def test_a_page_says_how_far_joints_stay_open(tmp_path: Path) -> None:
     assert missing / 6 < found["gap"] < missing / 3
 
 
+@pytest.mark.slow
+def test_a_start_that_no_formula_gives_is_no_gap(tmp_path: Path) -> None:
+    """The angle of a coupler of no length is 0/0."""
+    found = engine(linkwork.load("four_bar"), tmp_path, 'engine.set("b", 0); found = engine.run();')
+    assert found["code"] == "no-start"
+
+
 def test_a_hand_holds_a_body_where_springs_balance(tmp_path: Path) -> None:
     """A pendulum pulled aside in honey rests where the spring of the hand balances its weight; released, it falls."""
     script = """

@@ -38,20 +38,26 @@ const [BESIDE, ABOVE, BELOW, LINE] = [9, 21, 4, 14]; // pixels from a point to i
 const NEAR = 13; // pixels within which a point is meant
 
 /** What draws; without WebGL, as on some distant screens, nothing, which is said: names move, all else computes. */
-function rendererFor(host: HTMLElement): WebGLRenderer {
+type Renderer = Pick<
+  WebGLRenderer,
+  "domElement" | "setSize" | "setPixelRatio" | "setClearColor" | "outputColorSpace" | "render" | "dispose" | "forceContextLoss"
+>;
+
+function rendererFor(host: HTMLElement): Renderer {
   try {
     return new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
   } catch {
     element("p", "blank", host).textContent = "This browser has no WebGL, so the bodies are not drawn. Numbers and plots are complete.";
     const domElement = element("canvas", "", host);
-    const setSize = (width: number, height: number) => Object.assign(domElement.style, { width: `${width}px`, height: `${height}px` });
+    const setSize = (width: number, height: number) => void Object.assign(domElement.style, { width: `${width}px`, height: `${height}px` });
     const nothing = () => undefined;
-    return { domElement, setSize, setPixelRatio: nothing, setClearColor: nothing, render: nothing } as unknown as WebGLRenderer;
+    const rest = { setPixelRatio: nothing, setClearColor: nothing, render: nothing, dispose: nothing, forceContextLoss: nothing };
+    return { domElement, setSize, outputColorSpace: LinearSRGBColorSpace, ...rest };
   }
 }
 
 export abstract class Stage {
-  readonly renderer: WebGLRenderer;
+  readonly renderer: Renderer;
   readonly spots: Spotted[] = [];
   protected readonly poses: Float32Array;
   protected width = 1;

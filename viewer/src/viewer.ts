@@ -380,7 +380,7 @@ export class Viewer {
 
   /** Milliseconds that bringing everything up to date takes, for each of n times over the motion. */
   cost(n: number): number[] {
-    const gl = this.stages[0].renderer.getContext();
+    const gl = this.stages[0].renderer.domElement.getContext("webgl2");
     this.clock.playing = true; // as while it plays: legends follow ten times a second
     const found: number[] = [];
     for (let k = 0; k < n; k++) {
@@ -388,7 +388,7 @@ export class Viewer {
       const began = performance.now();
       this.update();
       found.push(performance.now() - began);
-      gl.finish(); // so that frames do not pile up
+      gl?.finish(); // so that frames do not pile up
     }
     this.setPlaying(false);
     return found;

@@ -433,19 +433,20 @@ export class Engine {
   /** @param {number[]} q @param {Set<number>} kept @returns {Failure} */
   describe_gap(q, kept) {
     const { elements, units, row_scale } = this.live.closing;
-    const { gaps } = this.least_gap(q, kept);
+    const { gaps, gap } = this.least_gap(q, kept);
+    if (!(gap > CLOSED)) return { code: "no-start", text: "these values leave no start: a mass, a length or a direction has vanished" };
     let worst = 0;
     gaps.forEach((x, i) => {
       if (!(Math.abs(x) <= Math.abs(gaps[worst]))) worst = i;
     });
     const joint = elements[worst];
     const unit = units[worst];
-    let gap = 0;
+    let open = 0;
     gaps.forEach((x, i) => {
-      if (elements[i] === joint && units[i] === unit) gap = Math.hypot(gap, x * row_scale[i]);
+      if (elements[i] === joint && units[i] === unit) open = Math.hypot(open, x * row_scale[i]);
     });
-    const text = `the joints cannot close: '${joint}' stays open by ${gap.toPrecision(3)} ${unit}`;
-    return { code: "cannot-close", text, joint, gap, unit };
+    const text = `the joints cannot close: '${joint}' stays open by ${open.toPrecision(3)} ${unit}`;
+    return { code: "cannot-close", text, joint, gap: open, unit };
   }
 
   /** Velocities that the joints allow: all of them changed least, or, if that changes a stated one by more than a
