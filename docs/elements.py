@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from linkwork import PlanarModel, SpatialModel
+from linkwork import PlanarModel, SpatialModel, units
 from linkwork.elements.forces import FORCES
 from linkwork.elements.joints import JOINTS
 from linkwork.elements.motions import MOTIONS
@@ -11,7 +11,11 @@ from linkwork.modelfile import schema
 from reference import table
 
 BUILDERS = {"planar": PlanarModel, "spatial": SpatialModel}
-FORMS = {"point": "a point of a body", "axis": "direction", "flag": "true or false", "vector": "vector"}
+FORMS = {"point": "a point of a body", "flag": "true or false"}
+NAMED = {  # what is given by numbers or by a name, or by names: directions, places
+    "axis": ("a direction, by its components or a name", "a place [m], or a point by its name"),
+    "points": ("directions by their names", "points by their names, places [m]"),
+}
 
 
 def documented(cls: type) -> list[str]:
@@ -23,6 +27,8 @@ def documented(cls: type) -> list[str]:
 def holds(quantity: Any) -> str:
     if quantity.names:
         return ", ".join(f"`{name}`" for name in quantity.names)
+    if quantity.form in NAMED:
+        return NAMED[quantity.form][units.LENGTH in quantity.kinds]
     kinds = " or ".join(dict.fromkeys(f"{kind.name} [{kind.unit}]" for kind in quantity.kinds))
     form = FORMS.get(quantity.form, quantity.form)
     return kinds if quantity.form == "number" and kinds else f"{form}, {kinds}" if kinds else form

@@ -15,6 +15,8 @@ actuators for the forces of a motion, `equilibrium` finds where it rests, `linea
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # as in typing, which takes its time to be imported
 if TYPE_CHECKING:
     from typing import Any
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from linkwork.lecture.explain import explain
     from linkwork.lecture.listing import write_down
     from linkwork.model import Model
-    from linkwork.modelfile import load, loads
+    from linkwork.modelfile import load, loads, shipped
     from linkwork.models import PlanarModel, SpatialModel
     from linkwork.sequences.sequence import ComputationSequence
     from linkwork.simulation.controllers import Controller
@@ -96,6 +98,7 @@ __all__ = [
     "optimize",
     "prepare",
     "sensitivities",
+    "shipped",
     "simulate",
     "slopes",
     "sweep",
@@ -142,6 +145,7 @@ _HOMES = {
     "optimize": "studies.optimize",
     "prepare": "compiled.mechanism",
     "sensitivities": "studies.sensitivities",
+    "shipped": "modelfile",
     "simulate": "simulation.simulate",
     "slopes": "studies.slopes",
     "sweep": "studies.sweep",
@@ -152,7 +156,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import names when they are first used, so that `import linkwork` stays quick."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'linkwork' has no attribute '{name}'")
+        raise AttributeError(f"module 'linkwork' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
     from importlib import import_module
 
     return getattr(import_module(f"linkwork.{_HOMES[name]}"), name)

@@ -290,6 +290,8 @@ def test_reports_escape_names_and_need_no_other_file(comparison: Comparison, tmp
         comparison, model="<script>|x", rows=(*comparison.rows, Row("qr", "<img src=x onerror=alert(1)> | *bold*"))
     )
     (page,) = write(hostile, tmp_path / "r.html")
+    hostile.save(tmp_path / "s.html")
+    assert (tmp_path / "s.html").read_text() == page.read_text()
     text = page.read_text()
     assert "<script" not in text
     assert "<img" not in text

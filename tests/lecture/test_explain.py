@@ -774,7 +774,9 @@ def test_save(tmp_path: Path) -> None:
     sheet = worked("simple_pendulum_rod", "qr")
     for suffix, write in FORMATS.items():
         save(sheet, tmp_path / f"x{suffix}")
-        assert (tmp_path / f"x{suffix}").read_text(encoding="utf-8") == write(sheet)
+        sheet.save(tmp_path / f"y{suffix}")
+        for name in "xy":
+            assert (tmp_path / f"{name}{suffix}").read_text(encoding="utf-8") == write(sheet)
     with pytest.raises(UsageError, match=r"\.md"):
         save(sheet, tmp_path / "x.pdf")
 

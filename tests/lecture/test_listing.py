@@ -208,7 +208,9 @@ def test_a_driven_mechanism_has_constraints_of_time() -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("to", FORMATS)
 def test_every_form_is_written_in_every_format(form: str, to: str) -> None:
-    text = FORMATS[to](write_down(load("simple_pendulum"), form))
+    listing = write_down(load("simple_pendulum"), form)
+    text = FORMATS[to](listing)
+    assert listing.write(to) == text
     assert text.endswith("\n")
     assert text.count("(") == text.count(")")
     if to == "latex":

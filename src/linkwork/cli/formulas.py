@@ -146,7 +146,7 @@ def equations(
     ):
         if is_given and not matters:
             raise UsageError(f"{option} has no effect on --form {form} --to {to}", "no-effect")
-    text = FORMATS[to](listing)
+    text = listing.write(to)
     if output is not None:
         write_text(output, text)
     if json:

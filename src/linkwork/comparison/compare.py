@@ -143,6 +143,12 @@ class Comparison(Printed):
         """Return the finished row of a formulation, None if there is none."""
         return next((row for row in self.rows if row.ok and formulation in (row.formulation, row.label)), None)
 
+    def save(self, path: str | Path) -> None:
+        """Write a report, .html or .md, or the table alone, .tex."""
+        from linkwork.view.comparison import write
+
+        write(self, path)
+
     def _repr_html_(self) -> str:
         from linkwork.view.comparison import cell
 

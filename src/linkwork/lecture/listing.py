@@ -77,6 +77,13 @@ class Listing(Printed):
 
         return text(self).rstrip()
 
+    def write(self, to: str = "text") -> str:
+        """Write it as text, latex, markdown, python, numpy, c, fortran, julia or maple."""
+        from linkwork.view.listing import FORMATS
+
+        check_choice("format", to, FORMATS)
+        return FORMATS[to](self)
+
     @property
     def sequence(self) -> ComputationSequence:
         """The results as a function of the inputs; of a form that solves nothing, all entries."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -144,6 +145,12 @@ class Worked(Printed):
         from linkwork.view.worked import text
 
         return text(self).rstrip()
+
+    def save(self, path: str | Path) -> None:
+        """Write the sheet, .html, .md, .tex or .txt."""
+        from linkwork.view.worked import save
+
+        save(self, path)
 
 
 def _difference(x: Array, y: Array) -> float:
