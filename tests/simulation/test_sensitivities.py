@@ -267,16 +267,17 @@ def test_a_motion_is_sent_without_its_derivatives() -> None:
     assert sent.gradients is None
 
 
-# Why derivatives are not compared with differences.
-NOT_COMPARED = {
-    "newtons_cradle": "not smooth: balls that just touch, whether a gap opens first is a matter of the last digit",
-    "bricard": "overconstrained: with another length its loops do not close",
-    "universal_shaft": "overconstrained: with another angle its loops do not close",
-    "dap/rod": "a hundred impacts, each of which makes derivatives a hundred times larger: their steps collapse",
-    "dap/rod_jc": "the same in joint coordinates",
-    "dap/two_rods": "the same for two rods",
-    "pid_pendulum": "refused: its start is stated by joints",
-}
+# A start that is stated by joints, which is refused.
+NOT_COMPARED = ("pid_pendulum",)
+# Seconds instead of a fifth of the motion: through the first impacts. Derivatives grow with each, and differences of
+# motions that all but part company tell no more digits of them.
+THROUGH_IMPACTS = {"dap/rod": 0.06, "dap/rod_jc": 0.3, "dap/two_rods": 0.6, "newtons_cradle": 0.3}
+# These hit ground of 1e11 N/m^1.5: it is pressed in by 0.1 mm, which rounding leaves to 1e-12 of itself, and meanwhile
+# derivatives of velocities are 1e5 times those behind it.
+ON_HARD_GROUND = {"dap/rod": 1e-6, "dap/rod_jc": 1e-6}
+# Parameters without neighbours: overconstrained loops do not close with other dimensions, and e = 1 is the largest.
+ALONE = {"bricard": {"P1.s_j.0", "P3.s_i.1", "P4.s_j.0", "P6.s_i.1"}, "universal_shaft": {"A.s_j.2"}}
+ALONE |= {"newtons_cradle": {"e"}}
 SPREAD = 10  # of the numbers of a model, evenly chosen
 
 
@@ -288,17 +289,20 @@ def test_every_shipped_mechanism(name: str) -> None:
     An orientation is four numbers that belong together, and none varies alone.
     """
     mechanism = prepare(linkwork.load(name))
-    e, settings = mechanism.equations, mechanism.model.simulation
+    e, t_end = mechanism.equations, THROUGH_IMPACTS.get(name, 0.2 * mechanism.model.simulation.t_end)
     own = [x for x in e.parameters if e.parameters[x] != 0.0 and x not in set(e.held)]
     own = [x for x in own if "orientation" not in name_of(x) and name_of(x) not in mechanism.model.folded]
     named = [x for x in own if name_of(x) in mechanism.model.parameters]
     others = [x for x in own if x not in named]
     chosen = [name_of(x) for x in (*named, *others[:: max(1, len(others) // SPREAD)])]
-    options: dict[str, Any] = {"t_end": 0.2 * settings.t_end, "step": 0.05 * settings.t_end, **TIGHT}
+    options: dict[str, Any] = {"t_end": t_end, "step": 0.25 * t_end, **TIGHT}
+    if name in ON_HARD_GROUND:
+        options |= {"rtol": 1e-11, "atol": 1e-11}
     motion = linkwork.sensitivities(mechanism, chosen, **options)
     shared = [joint for joint, how in linkwork.check(mechanism).reactions.items() if how == "not unique"]
     quantities = [x for kind in ("q", "v", "reactions", "driving") for x in motion.tables[kind].columns.names]
     quantities = [x for x in quantities if x.partition(":")[2].partition(".")[0] not in shared]
+    bound, alone = ON_HARD_GROUND.get(name, 1e-7), set[str]()
     for p in choose_parameters(mechanism, chosen):
         value, gaps = e.parameters[p], list[tuple[float, str]]()
         for h in (1e-3, 1e-4, 1e-5, 1e-6):  # the first may lead over a corner, the last loses digits
@@ -308,9 +312,25 @@ def test_every_shipped_mechanism(name: str) -> None:
             except LinkworkError:
                 continue
             gaps.append(worst(motion, name_of(p), value, found))
-            if gaps[-1][0] < 1e-7:
+            if gaps[-1][0] < bound:
                 break
-        assert min(gaps)[0] < 1e-7, (name_of(p), gaps)
+        if not gaps:
+            alone.add(name_of(p))
+        else:
+            assert min(gaps)[0] < bound, (name_of(p), gaps)
+    assert alone == ALONE.get(name, set())
+
+
+def test_many_impacts_on_hard_ground() -> None:
+    """Through the first 28 of some hundred contacts and releases of a thrown rod, against differences."""
+    mechanism = prepare(linkwork.load("dap/rod"))
+    options: dict[str, Any] = {"t_end": 0.2, "step": 0.05, "rtol": 1e-11, "atol": 1e-11}
+    motion = linkwork.sensitivities(mechanism, ["e", "rod.mass", "gravity.1"], **options)
+    assert len(motion.events.t) == 28
+    for name, value in (("e", 0.95), ("rod.mass", 1.0), ("gravity.1", -9.81)):
+        run = lambda x, name=name: at(mechanism, {name: x}).simulate(integrator="dop853", **options)  # noqa: E731
+        gaps = [worst(motion, name, value, difference(run, value, h, ["rod.y", "rod.omega"])) for h in (1e-3, 1e-4)]
+        assert min(gaps)[0] < 1e-7, (name, gaps)
 
 
 def test_projection_with_derivatives_is_stepped_through() -> None:

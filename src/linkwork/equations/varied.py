@@ -175,7 +175,8 @@ def _arithmetic() -> Arithmetic:
             return found
         return found if np.isfinite(found).all() else np.where((np.equal(a, 0.0)) | (np.equal(b, 0.0)), 0.0, found)
 
-    return {op: either(f, arrays[op]) for op, f in float_arithmetic().items()} | {**RING, "mul": product}
+    same = {op: RING[op] for op in ("add", "sub", "neg")}
+    return {op: either(f, arrays[op]) for op, f in float_arithmetic().items()} | same | {"mul": product}
 
 
 def programs(chosen: Chosen) -> tuple[Program, ...]:

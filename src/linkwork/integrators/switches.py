@@ -328,7 +328,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
     if which < 0:
         return Outcome.GOOD, 1.0
     at.nearest = which
-    if high <= 1.0 - BESIDE and (high >= BESIDE or (at.is_let_go and low > hop)):
+    if high <= 1.0 - BESIDE and low > hop and (high >= BESIDE or at.is_let_go):
         at.switch = at.x[0] + low * at.h
         hold_sides(at, p)
         return Outcome.CUT, 1.0
