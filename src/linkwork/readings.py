@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork import units
 from linkwork.errors import UsageError, check_choice, check_number, check_text, checked_methods
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
-from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.expressions.parser import ExpressionError, parse
 from linkwork.records import Printed, kept
 from linkwork.resulttable import TABLES, check_package, write_table
@@ -46,6 +46,10 @@ REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {  # of values at times
 
 def _mean(x: Array, t: Array) -> Array:
     return np.asarray(np.trapezoid(x, t) / (t[-1] - t[0]) if len(t) > 1 else x[..., 0])
+
+
+def _length(components: Iterable[str]) -> Expr:
+    return sum((symbol(x) * symbol(x) for x in components), ZERO) ** 0.5
 
 
 LOADS = ("reaction", "driving", "actuator", "force", "torque", "power")  # what stands before the colon in their names
@@ -169,18 +173,20 @@ class Readings(Mapping[str, Array]):
         return list(dict.fromkeys(found))
 
     def values_of(self, text: str) -> Array:
-        """Return the values of a quantity, of a vector its length, or of a formula of quantities, as "slider.vx^2"."""
+        """Return the values of a quantity, of a vector its length, or of a formula of these, as "slider.vx^2"."""
         columns = [self.quantity(name).values for name in self.components(text) if name in self.quantities]
         if columns:
             return columns[0] if len(columns) == 1 else np.asarray(np.linalg.norm(columns, axis=0))
-        formula = self._formula(text)
+        formula = self.formula(text)
         found = _evaluate(formula, {x: self.quantity(str(x.value)).values for x in _symbols(formula)})
         return np.broadcast_to(found, np.broadcast_shapes(found.shape, self["t"].shape))
 
-    def _formula(self, text: str) -> Expr:
-        """Read a formula of quantities."""
+    def formula(self, text: str) -> Expr:
+        """Read a formula of quantities, and of vectors, which stand for their lengths."""
+        named = {name[:-2] for name in self if name.endswith(".x") and name[:-2] in text}
+        lengths = {name: _length(parts) for name in named if len(parts := self.components(name)) > 1}
         try:
-            return parse(text, {name: symbol(name) for name in self})
+            return parse(text, {**{name: symbol(name) for name in self}, **lengths})
         except ExpressionError as error:
             if re.fullmatch(r"[\w.:]+", text):
                 self.quantity(text)
@@ -279,7 +285,7 @@ class Readings(Mapping[str, Array]):
         if not sign or not left.strip() or not right.strip():
             raise UsageError(f"'{equation}' is not an equation; write for example 'crank.phi = pi'", "bad-value")
         left, right = self._number(left.strip(), right.strip()), self._number(right.strip(), left.strip())
-        g = self._formula(left) - self._formula(right)
+        g = self.formula(left) - self.formula(right)
         used = {x: str(x.value) for x in _symbols(g)}
         t = self["t"]
         rows = np.broadcast_to(_evaluate(g, {x: self[name] for x, name in used.items()}), t.shape)

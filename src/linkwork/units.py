@@ -303,6 +303,13 @@ def unit_of(text: str) -> str | None:
     return split[1] if split else None
 
 
+def in_unit(value: float, unit: str) -> str:
+    """Write a number in SI as a quantity: 0.2 in "mm" as "200 mm"."""
+    scale = quantity(f"1 {unit}", None)
+    assert scale is not None
+    return f"{value / scale:.15g} {unit}"
+
+
 def seconds(name: str, given: float | str | None) -> float | None:
     """Return a time as functions take it: a number of seconds, or a text with a unit, "20 ms"."""
     if isinstance(given, Sequence) and not isinstance(given, str):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from linkwork.errors import UsageError
 from linkwork.expressions import graph
-from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.derivatives import directional, gradients, jacobian
 from linkwork.expressions.evaluation import GRAPH, RING, evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import (
     ONE,
@@ -317,6 +317,22 @@ def test_jacobian_is_sparse_and_agrees_with_directional_derivatives():
     for (i, j), entry in J.items():
         product[i] += evaluate([entry], values)[0] * direction[inputs[j]]
     np.testing.assert_allclose(product, along, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("op", GRAPH)
+def test_gradients_from_the_end_are_the_jacobian(op):
+    """Output by output as input by input, of every operation within others that share what it makes."""
+    symbols, points = symbols_at(op)
+    e = applied(op, symbols)
+    outputs = [e * sin(e + z) - x / (2 + e * e), e, x * y, constant(2.0), z]
+    inputs = list(dict.fromkeys([*symbols, x, y, z]))
+    J, found = jacobian(outputs, inputs), gradients(outputs, inputs)
+    assert set(found) <= set(J)
+    for point in points:
+        values = {x: 0.6, y: 1.4, z: -0.9, **dict(zip(symbols, point, strict=True))}
+        expected = evaluate(J.values(), values)
+        given = dict(zip(found, evaluate(found.values(), values), strict=True))
+        np.testing.assert_allclose([given.get(at, 0.0) for at in J], expected, rtol=1e-13, atol=1e-14)
 
 
 def test_derivative_at_a_corner_takes_one_side():

@@ -24,7 +24,7 @@ from linkwork.equations.equations import TIME, Equations, substitute_in
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import multiply
 from linkwork.equations.programs import Program, Source, by_repetition
-from linkwork.expressions.derivatives import directional, jacobian
+from linkwork.expressions.derivatives import directional, gradients, jacobian
 from linkwork.expressions.evaluation import RING, Arithmetic, Tape, float_arithmetic, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.entries import plus
@@ -32,6 +32,7 @@ from linkwork.sequences.sequence import Columns, ComputationSequence
 
 Array = NDArray[np.float64]
 MORE = 4  # repetitions, which remove the trace of eps and of another metric than M
+FEW = 2  # inputs for each output, from where on derivatives cost less output by output
 Chosen: TypeAlias = tuple[Expr, ...]  # parameters by which a motion varies
 
 
@@ -122,7 +123,8 @@ def _solved(s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: 
     e, by = s.equations, s.linear
     of = [*e.q, *e.v, *holding(e, chosen)]
     F = by.find_rest([*e.a, *e.lam])
-    entries = substitute_in(jacobian(F, [*of, *_fixed(e, chosen)]), known)
+    inputs = [*of, *_fixed(e, chosen)]
+    entries = substitute_in((gradients if len(F) * FEW < len(inputs) else jacobian)(F, inputs), known)
     d = _directions(e, chosen, of)
     right = plus([ZERO] * len(F), entries, d)
     x = by.solver.solve(right)

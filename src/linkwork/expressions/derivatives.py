@@ -1,4 +1,4 @@
-"""Forward derivatives: directional, and sparse Jacobians."""
+"""Derivatives: directional, and sparse Jacobians, by inputs or by outputs."""
 
 from __future__ import annotations
 
@@ -98,3 +98,29 @@ def jacobian(
         for j, entry in sorted(gradients.get(y, {}).items())
         if entry is not ZERO
     }
+
+
+def gradients(outputs: Sequence[Expr], inputs: Sequence[Expr]) -> dict[tuple[int, int], Expr]:
+    """Return what `jacobian` does, output by output from the end: so few outputs of many inputs cost less."""
+    places, found = {x: j for j, x in enumerate(inputs)}, dict[tuple[int, int], Expr]()
+    for i, y in enumerate(outputs):
+        nodes = ordered([y], places)
+        moves = set(places)  # what depends on the inputs
+        moves.update(node for node in nodes if not moves.isdisjoint(node.args))
+        weights: dict[Expr, Expr] = {y: ONE} if y in moves else {}
+        for node in (*reversed(nodes), *inputs):
+            weight = weights.pop(node, ZERO)
+            if weight is ZERO:
+                continue
+            if node in places:
+                found[i, places[node]] = weight
+                continue
+            for k, argument in enumerate(node.args):
+                if argument not in moves:
+                    continue
+                if node.op == "select":
+                    part = ZERO if k == 0 else select(node.args[0], *((weight, ZERO) if k == 1 else (ZERO, weight)))
+                else:
+                    part = PARTIALS[node.op][k](node) * weight
+                weights[argument] = weights.get(argument, ZERO) + part
+    return found

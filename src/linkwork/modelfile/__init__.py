@@ -102,9 +102,13 @@ def with_inputs(
 
 
 def with_parameters(document: Document, changes: Mapping[str, str | float]) -> Document:
-    """Return the document with other values of parameters; all else stays."""
+    """Return the document with other values of parameters, numbers in the units that stand there; all else stays."""
     data = deepcopy(document.data)
-    cast(dict[str, Data], data["parameters"]).update(changes)
+    parameters = cast(dict[str, Data], data["parameters"])
+    for name, value in changes.items():
+        before = parameters[name]
+        unit = units.unit_of(before) if isinstance(before, str) else None
+        parameters[name] = value if unit is None or isinstance(value, str) else units.in_unit(value, unit)
     return Document(document.file, data, {})
 
 

@@ -171,7 +171,8 @@ def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> t
         return [*product[:n], *(x + gap for x, gap in zip(product[n:], wanted, strict=True))]
 
     check_finite(K)
-    inverse = scale[:, None] * np.linalg.pinv(K, RANK_TOLERANCE) * scale
+    is_regular = place.rank.rank == m and not kept and not e.slips
+    inverse = scale[:, None] * (np.linalg.inv(K) if is_regular else np.linalg.pinv(K, RANK_TOLERANCE)) * scale
     x, still = -inverse[:, len(free) :] @ gaps, np.zeros(at.n)
     dx, of_dx = np.zeros(n), np.zeros((n, at.n))
     dx[free] = x[: len(free)]

@@ -20,7 +20,6 @@ from linkwork.errors import UsageError, check_number, checked_call
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import Expr, symbol
-from linkwork.expressions.parser import ExpressionError, parse
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.model import Model
 from linkwork.records import Printed
@@ -87,8 +86,8 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
 def _read_rows(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Rows:
     try:
         return rows_of(take.of, motion, parameters)
-    except ExpressionError as error:
-        raise UsageError(f"'{take.text}': {error.reason}", error.code) from None
+    except UsageError as error:
+        raise UsageError(f"'{take.text}': {error.message}", error.code) from None
 
 
 def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
@@ -99,18 +98,8 @@ def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
 
 def rows_of(text: str, motion: Trajectory, parameters: Sequence[str]) -> Rows:
     """Return the rows of a quantity, of a vector its length, or of a formula of quantities."""
-    names = [name for name in motion.components(text) if name in motion]
-    used, formula = names, None
-    if not names:
-        formula = parse(text, {name: symbol(name) for name in motion})
-        used = [str(x.value) for x in ordered([formula]) if x.op == "symbol"]
-    elif len(names) > 1:
-        formula = sum((symbol(name) * symbol(name) for name in names), symbol(names[0]) * 0.0) ** 0.5
-    t, table = motion.t, numpy_arithmetic()
-    values = {symbol(name): motion[name] for name in used}
-    if formula is None:
-        columns = [motion.gradient(names[0], p) for p in parameters]
-        return Rows(t, motion[names[0]], _columns(columns, t), motion.events.t)
+    t, table, formula = motion.t, numpy_arithmetic(), motion.formula(text)
+    values = {x: motion[str(x.value)] for x in ordered([formula]) if x.op == "symbol"}
     rates = {x: symbol(f"d {x.value}") for x in values}
     derivative = directional([formula], rates)
     columns = []
@@ -142,10 +131,7 @@ def _time_of(event: int, motion: Trajectory, parameter: str) -> float:
 
 def _rate_at_end(text: str, motion: Trajectory) -> float:
     """Return the rate of a quantity or formula at the end, by those of what it names."""
-    names = [name for name in motion.components(text) if name in motion]
-    formula: Expr = parse(text, {name: symbol(name) for name in motion}) if not names else symbol(names[0])
-    if len(names) > 1:
-        raise UsageError(f"the end of the run varies, and the rate of '{text}' there is not known", "not-varied")
+    formula = motion.formula(text)
     used = [x for x in ordered([formula]) if x.op == "symbol"]
     values, direction = dict[Expr, float](), dict[Expr, Expr]()
     for x in used:

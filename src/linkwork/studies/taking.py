@@ -53,8 +53,13 @@ class Take(NamedTuple):
             check_choice("event", self.of, events)
             return "s" if self.reduction == "time" else "1"
         self.of_rows(motion)
-        if (name := motion.components(self.of)[0]) not in motion:
-            return ""
+        name, of = motion.components(self.of)[0], motion.formula(self.of)
+        while of.op in ("abs", "neg"):
+            of = of.args[0]
+        if name not in motion:
+            if of.op != "symbol":
+                return ""
+            name = str(of.value)
         return f"{motion.unit(name)}*s" if self.reduction == "integral" else motion.unit(name)
 
 
