@@ -304,10 +304,11 @@ def unit_of(text: str) -> str | None:
 
 
 def in_unit(value: float, unit: str) -> str:
-    """Write a number in SI as a quantity: 0.2 in "mm" as "200 mm"."""
+    """Write a number in SI as a quantity with as few digits as are read as it: 0.2 in "mm" as "200 mm"."""
     scale = quantity(f"1 {unit}", None)
     assert scale is not None
-    return f"{value / scale:.15g} {unit}"
+    texts = [f"{value / scale:.{digits}g} {unit}" for digits in (15, 16, 17)]
+    return next((text for text in texts if quantity(text, None) == value), texts[-1])
 
 
 def seconds(name: str, given: float | str | None) -> float | None:

@@ -154,6 +154,16 @@ def test_values_are_of_the_kind_of_their_parameter() -> None:
     np.testing.assert_array_equal(read_points({"h": "10 cm,0.2"}, stated_units={"h": "m"}).chunk(0).T, [[0.1, 0.2]])
 
 
+def test_a_vector_stands_for_its_length_in_formulas() -> None:
+    """A ball falls 2 - 5 t^2 from the origin to 0.2 m off it; what abs() or a sign leaves has the unit of what it is
+    of.
+    """
+    motion = simulate(loads(BALL), t_end=0.6)
+    takes = [read_take(text) for text in ("final(ball.P^2/2)", "max(abs(ball.vy))", "min(-abs(ball.P))")]
+    np.testing.assert_allclose([take.of_motion(motion) for take in takes], [0.02, 6.0, -2.0], rtol=1e-9)
+    assert [take.check(motion, ()) for take in takes] == ["", "m/s", ""]
+
+
 def test_a_journal_that_has_no_room_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the whole of it cannot be made there is nothing to go on from, and no file that says there were."""
 

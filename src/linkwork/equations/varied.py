@@ -32,7 +32,6 @@ from linkwork.sequences.sequence import Columns, ComputationSequence
 
 Array = NDArray[np.float64]
 MORE = 4  # repetitions, which remove the trace of eps and of another metric than M
-FEW = 2  # inputs for each output, from where on derivatives cost less output by output
 Chosen: TypeAlias = tuple[Expr, ...]  # parameters by which a motion varies
 
 
@@ -124,7 +123,7 @@ def _solved(s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: 
     of = [*e.q, *e.v, *holding(e, chosen)]
     F = by.find_rest([*e.a, *e.lam])
     inputs = [*of, *_fixed(e, chosen)]
-    entries = substitute_in((gradients if len(F) * FEW < len(inputs) else jacobian)(F, inputs), known)
+    entries = substitute_in((gradients if len(F) < len(inputs) - len(F) else jacobian)(F, inputs), known)
     d = _directions(e, chosen, of)
     right = plus([ZERO] * len(F), entries, d)
     x = by.solver.solve(right)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
 from linkwork.formats.columns import read_columns
 from linkwork.model import Model
 from linkwork.records import Printed
-from linkwork.studies.optimize import range_of
+from linkwork.studies.points import ranges_of
 from linkwork.studies.trial import Trial
 from linkwork.tolerances import EPSILON, TYPED
 from linkwork.trajectory import Trajectory
@@ -90,6 +90,62 @@ def read_measured(path: str | Path, motion: Trajectory) -> dict[str, Array]:
     }
 
 
+@dataclass(eq=False)
+class Problem:
+    """What is measured at times t, by its column, and the motions that are tried."""
+
+    trial: Trial
+    names: tuple[str, ...]  # of the parameters
+    data: Mapping[str, Array]
+    sizes: Mapping[str, float]  # by which columns are weighted
+    progress: Callable[[float, str], None] | None
+    seen: dict[bytes, Trajectory | None] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, NDArray[np.bool_]]:
+        return {name: np.isfinite(self.data[name]) for name in self.sizes}
+
+    @property
+    def counts(self) -> list[int]:
+        """How many values each column has."""
+        return [int(known.sum()) for known in self.known.values()]
+
+    def values(self, p: Array) -> dict[str, float]:
+        return dict(zip(self.names, p.tolist(), strict=True))
+
+    def motion(self, p: Array) -> Trajectory | None:
+        """Return the motion with its derivatives; None where there is none."""
+        if p.tobytes() not in self.seen:
+            try:
+                self.seen[p.tobytes()] = self.trial.vary(self.values(p))
+            except UsageError:
+                raise
+            except LinkworkError:
+                self.seen[p.tobytes()] = None
+            if self.progress is not None:
+                self.progress(len(self.seen) / (len(self.seen) + 1), f"{len(self.seen)} motions")
+        return self.seen[p.tobytes()]
+
+    def weighted(self, rows: Mapping[str, Array], t: Array) -> Array:
+        """Return rows of a motion at the times of what is measured, in deviations."""
+        found = {x: at_times(rows[x], t, self.data["t"]) / size for x, size in self.sizes.items()}
+        return np.concatenate([found[x][known] for x, known in self.known.items()])
+
+    def residuals(self, p: Array) -> Array:
+        motion = self.motion(p)
+        if motion is None:
+            return np.full(sum(self.counts), 1.0 / TYPED)
+        measured = np.concatenate([self.data[x][known] / self.sizes[x] for x, known in self.known.items()])
+        return np.asarray(self.weighted({x: motion[x] for x in self.sizes}, motion.t) - measured)
+
+    def slopes(self, p: Array) -> Array:
+        motion = self.motion(p)
+        if motion is None:
+            return np.zeros((sum(self.counts), len(self.names)))
+        columns = [{x: motion.gradient(x, by) for x in self.sizes} for by in self.names]
+        return np.column_stack([self.weighted(rows, motion.t) for rows in columns])
+
+
 @checked_call()
 def fit(
     model: Model | Mechanism,
@@ -116,13 +172,9 @@ def fit(
     """
     from scipy.optimize import least_squares
 
-    mechanism, names = prepare(model), tuple(vary)
-    if not names:
-        raise UsageError("nothing is varied; give a parameter a range, as c=0:2", "no-effect")
-    for name in names:
-        check_choice("parameter", name, mechanism.model.parameters)
-    ranges = [range_of(name, vary[name], mechanism.model) for name in names]
-    before = {name: mechanism.model.parameters[name] for name in names}
+    mechanism = prepare(model)
+    ranges = ranges_of(mechanism.model, vary)
+    names, before = tuple(ranges), {name: mechanism.model.parameters[name] for name in ranges}
     if isinstance(measured, str | Path):
         data = read_measured(measured, Trial(mechanism, (), driven, {**options, "t_end": TYPED}).move({}))
     else:
@@ -130,78 +182,29 @@ def fit(
     t = check_times(data)
     columns = [name for name in data if name != "t"]
     options.setdefault("step", float(np.min(np.diff(t))))
-    trial = Trial(mechanism, (), driven, {**options, "t_end": float(t[-1])})
     for name in deviations or {}:
         check_choice("measured column", name, columns)
     sizes = {name: _size(name, data[name], deviations or {}) for name in columns}
-    known = {name: np.isfinite(data[name]) for name in columns}
-    count = sum(int(known[name].sum()) for name in columns)
-    if count <= len(names):
+    trial = Trial(mechanism, (), driven, {**options, "t_end": float(t[-1])})
+    problem = Problem(trial, names, data, sizes, progress)
+    if (count := sum(problem.counts)) <= len(names):
         raise UsageError(f"{count} measured values cannot tell {len(names)} parameters", "too-few-values")
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence = {confidence:g} is not between 0 and 1", "bad-value")
-    tried, seen = 0, dict[bytes, Trajectory | None]()
-
-    def motion_of(p: Array) -> Trajectory | None:
-        nonlocal tried
-        if p.tobytes() not in seen:
-            tried += 1
-            try:
-                seen[p.tobytes()] = trial.vary(dict(zip(names, p.tolist(), strict=True)))
-            except UsageError:
-                raise
-            except LinkworkError:
-                seen[p.tobytes()] = None
-            if progress is not None:
-                progress(tried / (tried + 1), f"{tried} motions")
-        return seen[p.tobytes()]
-
-    def residuals(p: Array) -> Array:
-        motion = motion_of(p)
-        if motion is None:
-            return np.full(count, 1.0 / TYPED)
-        parts = ((at_times(motion[x], motion.t, t) - data[x])[known[x]] / sizes[x] for x in columns)
-        return np.concatenate([*parts])
-
-    def slopes(p: Array) -> Array:
-        motion = motion_of(p)
-        if motion is None:
-            return np.zeros((count, len(names)))
-        return np.vstack([
-            np.column_stack([at_times(motion.gradient(x, name), motion.t, t)[known[x]] for name in names]) / sizes[x]
-            for x in columns
-        ])  # fmt: skip
-
-    low, high = np.array([r.low for r in ranges]), np.array([r.high for r in ranges])
-    start = np.array([before[name] for name in names])
-    if not np.all((low <= start) & (start <= high)):
-        name = names[int(np.argmin((low <= start) & (start <= high)))]
-        raise UsageError(
-            f"the search begins at the value of '{name}', {before[name]:g}, which is not in its range", "bad-range"
-        )
-    if motion_of(start) is None:
-        trial.move(before)  # which says why
+    low, high = np.array([(r.low, r.high) for r in ranges.values()]).T
+    start = np.array([*before.values()])
+    if outside := [name for name, r in ranges.items() if not r.low <= before[name] <= r.high]:
+        message = f"the search begins at the value of '{outside[0]}', {before[outside[0]]:g}, which is not in its range"
+        raise UsageError(message, "bad-range")
+    first = problem.motion(start) or trial.move(before)  # which says why there is none
     for name in columns:
-        check_choice("quantity", name, motion_of(start).quantities)  # type: ignore[union-attr]
+        check_choice("quantity", name, first.quantities)
     scale = np.maximum(np.abs(start), TYPED * (high - low))
     ends = {"xtol": EPSILON, "ftol": EPSILON, "gtol": EPSILON}
-    found = least_squares(residuals, start, slopes, (low, high), x_scale=scale, **ends)
-    if not np.all(np.isfinite(found.fun)) or motion_of(found.x) is None:
+    found = least_squares(problem.residuals, start, problem.slopes, (low, high), x_scale=scale, **ends)
+    if not np.all(np.isfinite(found.fun)) or problem.motion(found.x) is None:
         raise NumericalStop("no motion fits; widen the ranges or begin nearer", "no-design")
-    return _conclude(
-        mechanism.model.name,
-        names,
-        before,
-        found,
-        columns,
-        sizes,
-        known,
-        residuals(start),
-        confidence,
-        tried,
-        trial,
-        data,
-    )
+    return _conclude(problem, before, problem.residuals(start), found, confidence)
 
 
 def check_times(data: Mapping[str, Array]) -> Array:
@@ -230,24 +233,11 @@ def _size(name: str, values: Array, deviations: Mapping[str, float]) -> float:
     return size
 
 
-def _conclude(
-    model: str,
-    names: Sequence[str],
-    before: Mapping[str, float],
-    found: Any,
-    columns: Sequence[str],
-    sizes: Mapping[str, float],
-    known: Mapping[str, NDArray[np.bool_]],
-    first: Array,
-    confidence: float,
-    tried: int,
-    trial: Trial,
-    data: Mapping[str, Array],
-) -> Fit:
-    """Find what the least residuals say about the parameters."""
+def _conclude(problem: Problem, before: Mapping[str, float], first: Array, found: Any, confidence: float) -> Fit:
+    """Find what the least residuals say about the parameters, `first` being those of the values before."""
     from scipy.stats import t as student
 
-    J, r, count = found.jac, found.fun, len(found.fun)
+    J, r, count, names = found.jac, found.fun, len(found.fun), problem.names
     free = count - len(names)
     by = np.maximum(np.linalg.norm(J, axis=0), np.finfo(float).tiny)
     singular = np.linalg.svd(J / by, compute_uv=False)
@@ -258,25 +248,24 @@ def _conclude(
     covariance = np.linalg.inv((J / by).T @ (J / by)) / np.outer(by, by) * (r @ r) / free
     deviations = np.sqrt(np.diag(covariance))
     reach = float(student.ppf(0.5 + 0.5 * confidence, free)) * deviations
-    values = dict(zip(names, found.x.tolist(), strict=True))
-    ends = np.cumsum([int(known[name].sum()) for name in columns])[:-1]
-    left = {
-        name: (float(np.sqrt(np.mean(a * a)) * sizes[name]), float(np.sqrt(np.mean(b * b)) * sizes[name]))
-        for name, a, b in zip(columns, np.split(first, ends), np.split(r, ends), strict=True)
-    }
-    motion = trial.move(values)
+    ends, left = np.cumsum(problem.counts)[:-1], dict[str, tuple[float, float]]()
+    for (name, size), *parts in zip(problem.sizes.items(), np.split(first, ends), np.split(r, ends), strict=True):
+        was, is_now = (float(np.sqrt(np.mean(part * part)) * size) for part in parts)
+        left[name] = was, is_now
+    values = problem.values(found.x)
+    motion = problem.trial.move(values)
     return Fit(
-        model,
+        problem.trial.mechanism.model.name,
         before,
         values,
         dict(zip(names, deviations.tolist(), strict=True)),
         {name: (x - d, x + d) for (name, x), d in zip(values.items(), reach.tolist(), strict=True)},
         covariance / np.outer(deviations, deviations),
         left,
-        {name: motion.unit(name) for name in columns},
+        {name: motion.unit(name) for name in problem.sizes},
         confidence,
         count,
-        tried,
-        trial,
-        data,
+        len(problem.seen),
+        problem.trial,
+        problem.data,
     )

@@ -23,7 +23,7 @@ from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choi
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.studies.descent import Outcome, descend
-from linkwork.studies.points import Range, read_axis
+from linkwork.studies.points import Range, ranges_of
 from linkwork.studies.slopes import Slope, parts_of, slope_of
 from linkwork.studies.taking import Take, read_take
 from linkwork.studies.trial import Trial
@@ -150,12 +150,9 @@ def optimize(
     if (minimize is None) == (maximize is None):
         raise UsageError("say what is to be least, or what is to be largest", "no-effect")
     check_choice("method", method, METHODS)
-    mechanism, names = prepare(model), tuple(vary)
-    if not names:
-        raise UsageError("nothing is varied; give a parameter a range, as l1=0.6:1.4", "no-effect")
-    for name in names:
-        check_choice("parameter", name, mechanism.model.parameters)
-    ranges = [range_of(name, vary[name], mechanism.model) for name in names]
+    mechanism = prepare(model)
+    named = ranges_of(mechanism.model, vary)
+    names, ranges = tuple(named), [*named.values()]
     take, limits = read_take(minimize or maximize or ""), tuple(map(read_limit, subject))
     takes = tuple(dict.fromkeys((take, *(limit.take for limit in limits))))
     stated = {name: mechanism.model.parameters[name] for name in names}
@@ -181,16 +178,6 @@ def optimize(
     counts = search.tried, search.failed
     best = search.sample(best.values, trial.move).design  # by the motion alone, as others see it
     return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial, search.is_exact)
-
-
-def range_of(name: str, given: str | Sequence[float], model: Model) -> Range:
-    """Read the range of a parameter: "0.5 m:2 m", or its two ends."""
-    parts = given if isinstance(given, str | Sequence) else ()
-    text = parts if isinstance(parts, str) else ":".join(map(str, parts))
-    axis = read_axis(name, text, model.parameter_units.get(name)) if text else None
-    if not isinstance(axis, Range):
-        raise UsageError(f"'{name}' needs a range from LOW to HIGH, as {name}=0.5:2", "bad-range")
-    return axis
 
 
 def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, float]]:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
-from linkwork.errors import ModelError, UsageError
+from linkwork.errors import ModelError, UsageError, check_choice
+from linkwork.model import Model
 
 Array = NDArray[np.float64]
 
@@ -208,3 +209,19 @@ def read_points(
         known = ", ".join(f"{name}:1000" for name in SAMPLERS)
         raise UsageError(f"'{sample}' does not say how samples are taken; choose from {known}", "bad-sample")
     return Points(axes, kind, int(number), seed)
+
+
+def ranges_of(model: Model, vary: Mapping[str, str | Sequence[float]]) -> dict[str, Range]:
+    """Read ranges of parameters of a model: "0.5 m:2 m", or two ends."""
+    if not vary:
+        raise UsageError("nothing is varied; give a parameter a range, as l1=0.6:1.4", "no-effect")
+    found = dict[str, Range]()
+    for name, given in vary.items():
+        check_choice("parameter", name, model.parameters)
+        parts = given if isinstance(given, str | Sequence) else ()
+        text = parts if isinstance(parts, str) else ":".join(map(str, parts))
+        axis = read_axis(name, text, model.parameter_units.get(name)) if text else None
+        if not isinstance(axis, Range):
+            raise UsageError(f"'{name}' needs a range from LOW to HIGH, as {name}=0.5:2", "bad-range")
+        found[name] = axis
+    return found
