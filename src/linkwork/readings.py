@@ -183,6 +183,8 @@ class Readings(Mapping[str, Array]):
 
     def formula(self, text: str) -> Expr:
         """Read a formula of quantities, and of vectors, which stand for their lengths."""
+        if parts := [x for x in self.components(text) if x in self]:  # whatever is in the name
+            return symbol(text) if parts == [text] else _length(parts)
         named = {name[:-2] for name in self if name.endswith(".x") and name[:-2] in text}
         lengths = {name: _length(parts) for name in named if len(parts := self.components(name)) > 1}
         try:
