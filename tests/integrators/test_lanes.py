@@ -180,7 +180,7 @@ def test_motions_side_by_side_take_the_steps_that_they_take_alone(lanes: int, ti
         ("bricard", "joint", "auto", ()),  # with rows that depend on others: repeated solutions
         ("n_four_bar", "joint", "auto", ()),  # which passes singular positions
         pytest.param("andrews_squeezer", "minimal", "auto", ("c0",), marks=pytest.mark.slow),  # long programs
-        ("dap/macpherson_a", "joint", "auto", ("k_tyre", "c_tyre")),  # a law that switches
+        ("dap/macpherson_a", "joint", "auto", ("R", "c_tyre")),  # a law that switches
         ("stick_slip_belt", "body", "auto", ("mu_s",)),  # a law that may be narrow; events, at which all of them end
     ],
     ids=lambda x: x if isinstance(x, str) else "",

@@ -134,13 +134,35 @@ def follow_pointers(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
     y[6], y[7] = least, most
 
 
+@kernel
+def remember_the_last_round(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
+    """A root by false position: what a branch left in a round is read by the same branch in a later one."""
+    low, high, at_low, at_high = 0.0, 4.0, -1.0 - abs(x[0]), 1.0 + abs(x[1])
+    last_low = last_high = False
+    for _ in range(12):
+        middle = low + (high - low) * (at_low / (at_low - at_high))
+        value = (middle - abs(x[2])) * (1.0 + abs(x[3]) * middle)
+        if value < 0.0:
+            low, at_low = middle, value
+            at_high *= 0.5 if last_low else 1.0
+            last_low, last_high = True, False
+        else:
+            high, at_high = middle, value
+            at_low *= 0.5 if last_high else 1.0
+            last_low, last_high = False, True
+    y[0], y[1] = low, high
+
+
 def alone(f: Kernel, x: Array) -> Array:
     y, w = np.zeros(8), np.zeros(8)
     f(x, np.zeros(1), y, w)
     return np.concatenate([y, w])
 
 
-@pytest.mark.parametrize("f", [leave_loops, halve_and_double, take_branches, follow_pointers], ids=lambda f: f.name)
+EACH = [leave_loops, halve_and_double, take_branches, follow_pointers, remember_the_last_round]
+
+
+@pytest.mark.parametrize("f", EACH, ids=lambda f: f.name)
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16])
 def test_each_lane_goes_its_own_way(f: Kernel, lanes: int) -> None:
     rng = np.random.default_rng(7)

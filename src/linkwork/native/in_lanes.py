@@ -775,16 +775,29 @@ def is_handed_round(loop: ast.AST, name: str) -> bool:
         return False
     if isinstance(loop, ast.For) and reads_or_sets(loop.target, name):
         return False
-    for node in ([loop.test] if isinstance(loop, ast.While) else []) + [*loop.body]:
+    return reads_first([*([loop.test] if isinstance(loop, ast.While) else []), *loop.body], name)
+
+
+def reads_first(part: Sequence[ast.AST], name: str) -> bool:
+    """Return whether statements may read a variable before they set it."""
+    for node in part:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             if reads_or_sets(node.value, name):
                 return True
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if any(reads_or_sets(target, name) for target in targets):
                 return False
-        elif any(isinstance(x, ast.Name) and x.id == name and is_read(x, node) for x in ast.walk(node)):
+        elif any(isinstance(x, ast.Name) and x.id == name and is_read(x, node) for x in unbound(node, name)):
             return True
     return False
+
+
+def unbound(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """Yield what is in a statement, but for loops that the variable counts, which set it anew."""
+    yield node
+    for inner in ast.iter_child_nodes(node):
+        if not (isinstance(inner, ast.For) and reads_or_sets(inner.target, name)):
+            yield from unbound(inner, name)
 
 
 def reads_or_sets(node: ast.AST, name: str) -> bool:
@@ -810,6 +823,8 @@ def is_read_beyond(function: ast.FunctionDef, part: Sequence[ast.AST], name: str
             around.append(node)
         if isinstance(node, ast.For) and name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
             bound |= within
+    if around and reads_first([x for x in part if id(x) not in bound], name):  # what other lanes left a round before
+        return True
     end = max(getattr(node, "end_lineno", 0) for node in part)
     repeated = {id(node) for loop in around for node in ast.walk(loop)}
     changed = [node.target for node in ast.walk(function) if isinstance(node, ast.AugAssign)]

@@ -281,6 +281,8 @@ def _columns(parameters: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str,
     fixed: dict[str, float] = {}
     for name, given in parameters.items():
         try:
+            if np.asarray(given).dtype.kind in "bc":
+                raise TypeError
             values = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             raise UsageError(f"{given!r:.60} are not values of the parameter '{name}'", "bad-value") from None
