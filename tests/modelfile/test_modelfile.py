@@ -387,6 +387,14 @@ FAULTS = [
 ]
 
 
+def test_a_shape_of_the_plane_has_two_sides_in_space_too() -> None:
+    body = "linkwork: 1\nname: plate\nspace: spatial\nbodies: {a: {mass: 1, shape: {type: %s, size: [%s]}}}"
+    with pytest.raises(ModelError, match="a list of 3 where a pair of numbers should be; a block has three sides"):
+        loads(body % ("box", "1, 2, 3"))
+    with pytest.raises(ModelError, match="a list of 2 where three numbers should be"):
+        loads(body % ("block", "1, 2"))
+
+
 @pytest.mark.parametrize(("old", "new", "code", "line", "words"), FAULTS, ids=[f"{f[2]}: {f[1][:20]}" for f in FAULTS])
 def test_a_fault_is_named_with_line_and_path(old: str, new: str, code: str, line: int, words: str) -> None:
     """Each fault of a model file gets its code, its line and a message that names the place, the value and the rule."""

@@ -122,8 +122,10 @@ def shape_fault(detail: ErrorDetails, document: Document, before: Keys = ()) -> 
         place = (*place, "type")
         error = ModelError(f"no type '{value.get('type')}'", "unknown-type", value=value.get("type"), suggestion=hint)
     elif kind in ("too_short", "too_long"):
-        wanted = "a pair of numbers" if space == "planar" else "three numbers"
-        error = ModelError(f"{shown(value)} where {wanted} should be", "wrong-shape", value=value)
+        is_pair = 2 in (detail["ctx"].get("min_length"), detail["ctx"].get("max_length"))
+        wanted = "a pair of numbers" if is_pair else "three numbers"
+        hint = "a block has three sides" if is_pair and space == "spatial" and "box" in detail["loc"] else None
+        error = ModelError(f"{shown(value)} where {wanted} should be", "wrong-shape", value=value, suggestion=hint)
     else:
         wanted = detail["msg"].removeprefix("Input ").replace("valid ", "")
         wanted = re.sub(" or (instance of .*|object to extract .*)", "", wanted)  # which no file can hold

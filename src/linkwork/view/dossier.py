@@ -170,7 +170,7 @@ def _data(model: Model, motion: Trajectory) -> str:
         ]
         for body, figure in zip(model.bodies, scene.bodies[1:], strict=True)
     ]
-    ground = "; ".join(f"{name} ({_vector(p, scene.space)})" for name, p in scene.bodies[0].points.items())
+    ground = "; ".join(f"{name} ({_vector(p, scene.space)})" for name, p in scene.bodies[0].points.items()) or "none"
     angle = ("angle [deg]",) if scene.space == "planar" else ()
     parts = [
         "<h2>Data</h2><h3>Bodies</h3>",
