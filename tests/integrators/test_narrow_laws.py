@@ -147,6 +147,12 @@ SHAPES = {
         36,
         ("min(exp(X), exp(-(X)))", "exp(-abs(X))", "if(X > 0, exp(-(X)), exp(X))"),
     ),
+    "angle": Shape(
+        lambda u: math.atan2(1, u**4),
+        1e-3,
+        500,
+        ("atan2(1, (X)^4)", "(pi/2 - atan((X)^4))", "(atan2((X)^4 + 1, (X)^4 - 1) - pi/4)"),
+    ),
     "power of a root": Shape(
         lambda u: max(0.0, 1 - u * u) ** 1.5,
         1e-3,
@@ -208,6 +214,19 @@ def test_narrow_laws_act(name: str) -> None:
 def test_narrow_laws_act_however_they_are_written_and_reported(name: str, domain: str) -> None:
     for way, step in product(range(3), STEPS):
         check(name, domain, way, step)
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7])
+@pytest.mark.parametrize("law", ["max(0, 1 - abs(X + 3), 2 - 2*abs(X))", "if(X > 0, if(X < 1, X, 0), 0)"])
+def test_an_implicit_method_goes_on_where_a_law_sets_in_that_drives_on(law: str, rtol: float) -> None:
+    """v' = 1 + 50 f(v), whose deviations grow with 5e4/s from a bend of f on: a step may not damp them instead."""
+    f = [lambda u: max(0, 1 - abs(u + 3), 2 - 2 * abs(u)), lambda u: u if 0 < u < 1 else 0.0]["if" in law]
+    push = "1 + 50*(" + law.replace("X", f"(cart.vx - {C})/1e-3") + ")"
+    motion = simulate(cart(push, step=T_END), rtol=rtol, integrator="radau5")
+    ends = (-4, -3, -2, -1, 0, 1)
+    saved = 1e-3 * sum(quad(lambda u: 1 - 1 / (1 + 50 * f(u)), *part)[0] for part in pairwise(ends))
+    assert motion["cart.vx"][-1] == pytest.approx(T_END + saved, rel=rtol)
+    assert not motion.info.notes
 
 
 def test_a_direction_that_only_rounding_gives_costs_no_steps() -> None:

@@ -77,8 +77,8 @@ def on_side(op: str, side: Expr, a: Sequence[Expr]) -> Expr:
 def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
     """Find, arguments before their users, the nodes that may change much faster than what they depend on.
 
-    exp, tanh, atan, roots and tables; reciprocals, of log x that of x; and powers, however they are written: x^200,
-    (x^2)^100, x*x*x*... A power that is a factor of a higher one is seen with it, a root with what it divides.
+    exp, tanh, atan, atan2, roots and tables; reciprocals, of log x that of x; and powers, however they are written:
+    x^200, (x^2)^100, x*x*x*... A power that is a factor of a higher one is seen with it, a root with what it divides.
     """
     factors: dict[Expr, Counter[Expr]] = {}
     found: dict[Expr, Expr] = {}
@@ -98,7 +98,7 @@ def narrow(nodes: Iterable[Expr], varying: Container[Expr]) -> Iterator[Expr]:
             divisors.update([divisor], divisor.args if divisor.op == "max" else [])
         elif node.op == "sqrt":
             found[node] = ONE / node
-        elif node.op in ("exp", "tanh", "atan", "spline") or (node.op == "pow" and own[node]):
+        elif node.op in ("exp", "tanh", "atan", "atan2", "spline") or (node.op == "pow" and own[node]):
             found[node] = node
         elif node.op in ("mul", "pow") and max(own.values(), default=0) >= DEGREE:
             for x in a:

@@ -38,6 +38,7 @@ from linkwork.integrators.looking import (
     open_look,
     prepare_look,
     slope_along,
+    slope_at,
     tube_of,
     widen_box,
 )
@@ -307,7 +308,7 @@ def is_contradicted(at: Run, theta: float, p: Pointer, w: Pointer) -> bool:
 def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> tuple[int, float]:
     """Return GOOD, and where the step comes to its first switch; CUT if there is too much to tell."""
     hop = HOP * (abs(at.x[0]) + at.h) / at.h
-    which, low, high = -1, 1.0, 1.0
+    which, low, high, blurred = -1, 1.0, 1.0, 0.0
     for i in range(at.n_watched):
         if look.is_open[i] == 0.0 or at.signs[i] == 0.0:
             continue
@@ -316,16 +317,17 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
             at.next_step = (u if u > 0.5 and STRETCH * u < 1.0 else 0.5) * at.h
             return Outcome.CUT, 1.0
         if status == UNCLEAR:
-            at.blurred += at.h
+            blurred += at.h
         elif status != CLEAR:
             is_noise = i >= at.n_events and (status == AT_REST or is_at_rest(at, look, tape, i))
             if is_noise and not matters(at, i, at.x_new, at.h, p, w):
                 continue
-            at.blurred += high * at.h if is_noise else 0.0
+            blurred += high * at.h if is_noise else 0.0
             if status == MET or is_past(at, look, tape, i, 1.0 if at.signs[i] > 0.0 else -1.0, v):
                 low, high = bracket(at, look, tape, i, u, v, at.signs[i], 0.25 * hop)
                 which = i
     if which < 0:
+        at.blurred += blurred
         return Outcome.GOOD, 1.0
     at.nearest = which
     if high <= 1.0 - BESIDE and low > hop and (high >= BESIDE or at.is_let_go):
@@ -334,6 +336,10 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
         return Outcome.CUT, 1.0
     if high < BESIDE and is_contradicted(at, 0.5 * low, p, w):
         return Outcome.CONTRADICTED, 1.0
+    if high < BESIDE and sets_out_otherwise(at, look, tape, which, p, w):
+        at.next_step = at.shrink * at.h
+        return Outcome.CUT, 1.0
+    at.blurred += blurred
     at.crosses = True
     at.hops = at.hops + 1 if high <= 2.0 * hop else 0
     at.t_before = at.x[0] + max(low - hop, 0.0) * at.h
@@ -342,6 +348,23 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
             enclose_between(look, tape, i, low, high)
             look.at_pole = has_pole(tape, i)
     return Outcome.GOOD, min(high + hop, 1.0)
+
+
+def sets_out_otherwise(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: Pointer) -> bool:
+    """Whether rates lead function k away from zero where the step begins, and its polynomial towards it.
+
+    So does one of a stiff motion, which has only its stages in common with the rates; it would go back through the
+    switch from which it set out.
+    """
+    if at.h <= UNCUT * (abs(at.x[0]) + at.h):
+        return False
+    copy(at.k, at.k_inside, at.n)
+    if at.rates != at.derivative:
+        call(at.rates, at.x, p, at.k_inside, w)
+        at.evaluations += 1
+    side = 1.0 if at.signs[k] > 0.0 else -1.0
+    leads_away = side * slope_along(look, tape, k, at.x, at.k_inside, 1.0) > 0.0
+    return leads_away and side * slope_at(at, look, tape, k, 0.0) < 0.0
 
 
 def find_lasting(
