@@ -182,7 +182,7 @@ class Hints:
     gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
     chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
-    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes
+    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes, and angles that stay about zero
     narrow: tuple[Expr, ...] | None = None  # then what may be narrow in laws, as other coordinates have it
 
 
@@ -402,7 +402,7 @@ class Equations:
             return [*self.hints.narrow]
         nodes, acting = ordered(self._laws), set(ordered(self._acting))
         moving, timed = dependent(nodes, (*self.q, *self.v)), dependent(nodes, (TIME,))
-        return [*narrow(nodes, (moving & acting) | (timed - moving))]
+        return [x for x in narrow(nodes, (moving & acting) | (timed - moving)) if x not in self.hints.steady]
 
     @property
     def timed_switches(self) -> list[Expr]:

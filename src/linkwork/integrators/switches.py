@@ -356,7 +356,7 @@ def sets_out_otherwise(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: P
     So does one of a stiff motion, which has only its stages in common with the rates; it would go back through the
     switch from which it set out.
     """
-    if at.h <= UNCUT * (abs(at.x[0]) + at.h):
+    if at.h <= UNCUT * at.t_end:
         return False
     copy(at.k, at.k_inside, at.n)
     if at.rates != at.derivative:
