@@ -77,6 +77,16 @@ def test_corners_are_located() -> None:
     np.testing.assert_allclose(motion["torque:motor"][late], 0.5, rtol=1e-12)
 
 
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
+def test_a_table_keeps_its_digits_however_steep_it_is(width: float) -> None:
+    """1 N m from 10 rad on, set in within a width: the kinetic energy of the rotor grows by the area below."""
+    table = f"{{x: [0, 10, {10 + width!r}, 20, 30], y: [1, 1, 2, 2, 0]}}"
+    motion = lw.simulate(lw.loads(rotor(table, "torque(rotor.phi)")), rtol=1e-9, atol=1e-9, step=6.0)
+    assert motion["rotor.phi"][-1] > 30.0
+    assert 0.05 * motion["rotor.omega"][-1] ** 2 == pytest.approx(40.0 - width / 2, rel=1e-8)
+    assert motion.info.steps < 100
+
+
 def test_a_smooth_table_is_a_cubic_spline() -> None:
     table = "{x: [0, 30, 60, 100], y: [3, 2.5, 1, 0.2], interpolation: spline}"
     motion = lw.simulate(lw.loads(rotor(table)), rtol=1e-11, atol=1e-11)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 # Ratchets: whoever adds one finds two that a principle makes superfluous, and lowers these.
-MEASURES = 140
+MEASURES = 137
 LIMITS = 121  # three of them for meshes and plates, whose files come from anywhere; one for programs of many peaks
 UNNAMED = 35
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.expressions.evaluation import evaluate
-from linkwork.expressions.graph import Expr, as_expr, constant, less, maximum, select, spline, symbol
+from linkwork.expressions.graph import Expr, as_expr, constant, less, select, spline, symbol
 
 
 def cubic_pieces(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], ...]:
@@ -29,9 +29,10 @@ def cubic_pieces(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, .
 class Curve:
     """A function through (x, y), straight between these places or a cubic spline; beyond the ends it stays as there.
 
-    f = y_0 + sum of (s_k - s_(k-1)) max(u - x_k, 0),    s_k the slope behind x_k, zero beyond the ends
+    f = y_k + s_k (u - x_k)  for x_k <= u < x_(k+1),    s_k the slope between
 
-    Each max bends at its own place, so that a run finds every corner as it finds those of other laws.
+    Each comparison switches at its own place, so that a run finds every corner as it finds those of other laws. A sum
+    of bends, (s_k - s_(k-1)) max(u - x_k, 0), would lose as many digits as the steepest slope is larger than f.
     """
 
     x: tuple[float, ...]
@@ -78,9 +79,8 @@ class Curve:
         return spline(select(less(u, low), low, select(less(high, u), high, u)), self.x, self.pieces)
 
     def line(self, u: Expr) -> Expr:
-        slopes = np.diff(self.y) / np.diff(self.x)
-        bends = np.diff([0.0, *slopes, 0.0])
-        found = as_expr(self.y[0])
-        for x, bend in zip(self.x, bends.tolist(), strict=True):
-            found = found + bend * maximum(u - x, 0.0)
-        return found
+        found = as_expr(self.y[-1])
+        slopes = (np.diff(self.y) / np.diff(self.x)).tolist()
+        for x, end, y, slope in reversed([*zip(self.x, self.x[1:], self.y, slopes, strict=False)]):
+            found = select(less(u, end), y + slope * (u - x), found)
+        return select(less(u, self.x[0]), self.y[0], found)

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.expressions.graph import Table
+from linkwork.tolerances import EPSILON
 
 Enclosure: TypeAlias = NDArray[np.float64]  # (low, high, slope low, slope high)
 
 INF = math.inf
-ROUNDED = 8 * 2.0**-52  # of a result: elementary functions are off by less, also two after each other
+ROUNDED = 8 * EPSILON  # of a result: elementary functions are off by less, also two after each other
 LESS, MORE = 1.0 - ROUNDED, 1.0 + ROUNDED  # outward
 LARGEST_EXPONENT = math.log(1.7976931348623157e308)  # of e, to a number that can be written
-TURN = 2.0 * math.pi  # after which a wave repeats itself
 MOST_TURNS = 2.0**40  # an angle beyond has lost the digits that say where on the circle it is
 
 
@@ -118,7 +118,7 @@ def floor(x: float) -> float:
 
 def cosine_range(a: float, b: float, at_a: float, at_b: float, top: float) -> tuple[float, float]:
     """Return the range of a wave of period 2 pi with its tops at `top` and the values at both ends."""
-    a, b = (a - top) / TURN - ROUNDED * (abs(a) + 1.0), (b - top) / TURN + ROUNDED * (abs(b) + 1.0)
+    a, b = (a - top) / math.tau - ROUNDED * (abs(a) + 1.0), (b - top) / math.tau + ROUNDED * (abs(b) + 1.0)
     low, high = min(at_a, at_b), max(at_a, at_b)
     if floor(a) < floor(b):
         high = 1.0
@@ -238,7 +238,7 @@ def enclose_sqrt(a: Enclosure, out: Enclosure) -> None:
 def ranges_on_circle(a: Enclosure) -> tuple[float, float, float, float]:
     """Return the ranges of sine and cosine."""
     low, high = a[0], a[1]
-    if not (high - low < TURN and max(abs(low), abs(high)) < MOST_TURNS):
+    if not (high - low < math.tau and max(abs(low), abs(high)) < MOST_TURNS):
         return -1.0, 1.0, -1.0, 1.0
     s_low, s_high = cosine_range(low, high, math.sin(low), math.sin(high), 0.5 * math.pi)
     c_low, c_high = cosine_range(low, high, math.cos(low), math.cos(high), 0.0)

@@ -48,7 +48,7 @@ from linkwork.native.enclosing import Tape, load_numbers, open_tape
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset
 from linkwork.tolerances import EPSILON
 
-HOP = 16 * 2.0**-52  # of the time: what a step goes past a switch, so that rounding does not put it back
+HOP = 16 * EPSILON  # of the time: the least step, and how far one goes past a switch, beyond rounding
 MOST_HOPS = 20  # steps of this length one after the other: what switches so does so without end
 UNCUT = 1e6 * HOP  # of the time: a shorter step is cut no more
 DEFECT = 100.0  # times the tolerance: a change over the whole step that dense output, of an order less, does not show
@@ -336,9 +336,10 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
         return Outcome.CUT, 1.0
     if high < BESIDE and is_contradicted(at, 0.5 * low, p, w):
         return Outcome.CONTRADICTED, 1.0
-    if high < BESIDE and sets_out_otherwise(at, look, tape, which, p, w):
-        at.next_step = at.shrink * at.h
-        return Outcome.CUT, 1.0
+    for i in range(at.n_watched):
+        if i == which and high < BESIDE and sets_out_otherwise(at, look, tape, i, p, w):
+            at.next_step = at.shrink * at.h
+            return Outcome.CUT, 1.0
     at.blurred += blurred
     at.crosses = True
     at.hops = at.hops + 1 if high <= 2.0 * hop else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from linkwork.integrators.memory import BLOCK, MOMENTS, N_RESIDUALS, End, Outcome, Run, moment, open_run
-from linkwork.integrators.switches import STRETCH, hold_sides, interpolate, let_go, prepare_dense, stretch
+from linkwork.integrators.switches import HOP, STRETCH, hold_sides, interpolate, let_go, prepare_dense, stretch
 from linkwork.linalg.vectors import copy, dot, largest_of
 from linkwork.native.kernels import Pointer, call, kernel, offset
 from linkwork.tolerances import EPSILON, TYPED
@@ -23,7 +23,6 @@ EXCESS = 100.0  # |Psi| before projection by the tolerance: the end of a good st
 CROSSED = 1e-3  # change of a state by its projection, of the largest component, beyond all rounding
 HALF = 0.5  # ratio of steps after an iteration that does not converge
 AGAIN = 0.25  # ratio of steps after a failure that is no matter of accuracy
-SMALLEST = 16 * 2.0**-52  # step relative to the time and the first one
 FAR = 0.3  # distance by the largest so far: nothing is expected from there
 BEFORE = 0.4  # of a step: how far from a singular position it ends, to go past it by as much again and once more
 AFAR = 0.6  # of the way to a position that is not located yet
@@ -121,7 +120,7 @@ def is_stuck(at: Run) -> bool:
     Near t = 0 that is beside the first one, or, if that was small itself, beside what rounding leaves of the run.
     """
     h, t = at.next_step, at.x[0]
-    least = SMALLEST * (abs(t) + max(at.first_step, SMALLEST * (at.t_end - t)))
+    least = HOP * (abs(t) + max(at.first_step, HOP * (at.t_end - t)))
     return h < at.min_step or not h > least or at.streak > MAX_STREAK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,7 +20,6 @@ from linkwork.trajectory import Run
 Array = NDArray[np.float64]
 
 SHOWN = 3  # changes of the method of which the times are given
-TURN = 2.0 * np.pi  # rad
 BLURRED = 1e-4  # of the time: less is that of contacts much shorter than any step
 
 
@@ -62,7 +62,7 @@ def note_euler(system: System, v: Array, t_end: float) -> Iterator[Note]:
     e = system.equations
     if (
         e.chart.kind == "euler"
-        and 2.0 * np.abs(v[:, ~e.lengths[system.n_q : system.n_q + system.n_v]]).max() * t_end > TURN
+        and 2.0 * np.abs(v[:, ~e.lengths[system.n_q : system.n_q + system.n_v]]).max() * t_end > math.tau
     ):
         yield Note("euler-rates")
 
