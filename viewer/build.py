@@ -18,7 +18,7 @@ PACKAGE = HERE.parent / "src" / "linkwork"
 BUNDLES = (PACKAGE / "view" / "viewer.html", PACKAGE / "studio" / "studio.html")
 SOURCES = (
     *("package.json", "tsconfig.json", "vite.config.ts", "index.html", "studio.html"),
-    *("src", "../src/linkwork/web/engine.js"),
+    *("src", "../src/linkwork/web/engine"),
 )
 
 # Versions stand in package.json; scripts of packages are not run.

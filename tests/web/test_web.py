@@ -30,7 +30,7 @@ from linkwork.native import machine, wasm
 from linkwork.native.kernels import Pointer, call, integer, kernel, memory_at
 from linkwork.start.check import is_driven
 from linkwork.trajectory import Trajectory
-from linkwork.web.program import ENGINE, program
+from linkwork.web.program import engine_code, program
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def engine(model: Any, folder: Path, script: str, driven: bool = False, hands: b
     made = program(model, driven, hands)
     module = b64encode(compress(made.module.binary)).decode()
     (folder / "live.json").write_text(json.dumps({**made.about, "module": module}))
-    (folder / "engine.mjs").write_text(ENGINE.read_text())
+    (folder / "engine.mjs").write_text(engine_code())
     return in_node(
         f"""
 import {{ readFileSync }} from "node:fs";

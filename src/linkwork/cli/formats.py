@@ -115,7 +115,7 @@ def export(
     from linkwork.files import whole, write_text
     from linkwork.start.check import is_driven
     from linkwork.trajectory import plain
-    from linkwork.web.program import ENGINE, program
+    from linkwork.web.program import engine_code, program
 
     check_choice("to", to, TARGETS)
     (file,) = writable([output], (".wasm",))
@@ -126,7 +126,7 @@ def export(
     with whole(file) as part:
         part.write_bytes(made.module.binary)
     write_text(description, notation.dumps(plain(made.about), allow_nan=False, indent=1) + "\n")
-    write_text(interface, ENGINE.read_text(encoding="utf-8"))
+    write_text(interface, engine_code())
     size = len(made.module.binary)
     tell({"bytes": size}, [("module", f"{size / 1e3:.0f} kB")], [file, description, interface], json)
 

@@ -1,6 +1,6 @@
 """A motion as a program that needs no Python: its module of WebAssembly, and what describes it.
 
-The memory of a run that is about to begin is put into the module as it is (native/wasm.py). What `engine.js` does with
+The memory of a run that is about to begin is put into the module as it is (native/wasm.py). What the engine does with
 it is what `simulate` does, by the same machine code: parameters to p by `start` and `prepare`, the start closed by
 least changes and by `project`, `advance`, rows by `fill_dynamics` and `fill_report`. Scales, rank, eps and repetitions
 are those of the motion that was measured here.
@@ -62,7 +62,7 @@ Array = NDArray[np.float64]
 SIDE, GRAVITY = ".side'", re.compile(r"gravity\.\d'")  # numbers that are no elements', see equations/parameters.py
 PARTS = {"planar": ("x", "y", "phi"), "spatial": ("x", "y", "z", "e0", "e1", "e2", "e3")}  # of where a body is
 SLOWS = 1.0  # of damped motions: what is left of a free one after a second is 1/e of it
-ENGINE = Path(__file__).with_name("engine.js")
+ENGINE = [Path(__file__).parent / "engine" / f"{name}.js" for name in ("engine", "play", "course", "numbers")]
 # Of the memory of a run what the engine reads and sets.
 TOLD = (
     "residuals", "n_times", "n_stops", "t_end", "next_step", "steps", "rejected", "evaluations", "row", "paced",
@@ -77,6 +77,13 @@ class Program:
 
     module: wasm.Module
     about: Mapping[str, Any]
+
+
+def engine_code() -> str:
+    """Return the engine as one module that imports nothing: its parts, one behind the other."""
+    first, *others = (part.read_text(encoding="utf-8") for part in ENGINE)
+    parts = [first, *(re.sub("^export ", "", part, flags=re.MULTILINE) for part in others)]
+    return "\n".join(re.sub("^import .*\n", "", part, flags=re.MULTILINE) for part in parts)
 
 
 def program(model: Model | Mechanism, driven: bool = False, hands: bool = False) -> Program:
