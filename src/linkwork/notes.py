@@ -29,7 +29,7 @@ class Reason(str):
 
     @staticmethod
     def of(error: LinkworkError) -> Reason:
-        """Find what an error says, with data where it was raised with a reason as its message."""
+        """Return the message of an error, with its data if a reason was its message."""
         return error.message if isinstance(error.message, Reason) else Reason.read(error.message, error.code)
 
     def __reduce__(self) -> tuple[Any, ...]:

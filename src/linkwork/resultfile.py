@@ -429,7 +429,7 @@ def _read_csv(path: str | Path) -> tuple[Trajectory, object]:
 
 
 def _read_record(path: str | Path) -> dict[str, Any]:
-    """Find what stands beside a CSV file."""
+    """Return the path of the record beside a CSV file."""
     beside = _record_beside(path)
     if not beside.exists():
         rule = f"beside a result there is its record, {beside.name}; files .nc hold both"

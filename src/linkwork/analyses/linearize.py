@@ -536,7 +536,7 @@ def linearize(
 
 
 def _rest_of(mechanism: Mechanism) -> dict[str, float]:
-    """Find where the bodies rest, whatever the coordinates."""
+    """Return the position of the bodies at rest, in any coordinates."""
     rest = find_rest(begin_rest(by_bodies(mechanism)))
     return dict(zip(rest.place.equations.q_names, rest.place.q.tolist(), strict=True))
 

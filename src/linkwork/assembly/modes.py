@@ -219,7 +219,7 @@ class Found:
 
 
 def _search(problem: Problem, rng: Random) -> tuple[Found, int]:
-    """Find what many starts lead to, and how many."""
+    """Search from many starts; return the solutions and the number of starts."""
     freedoms = problem.freedoms(problem.closed, rng)
     if freedoms:
         problem = problem.slice(freedoms, rng)

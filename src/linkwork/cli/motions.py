@@ -147,7 +147,7 @@ def placed(model: Model, start: Sequence[str] | None, rate: Sequence[str] | None
 
 @contextmanager
 def located(model: str) -> Iterator[None]:
-    """Return faults found while the mechanism is assembled get the file and the line of the joint, driver or body."""
+    """Give faults found in assembly the file and the line of their joint, driver or body."""
     from linkwork.modelfile import find
 
     try:

@@ -197,7 +197,7 @@ def values_of(text: str) -> tuple[str, list[float]]:
 
 
 def state_of(text: str | None) -> Any:
-    """Return a time where it is one."""
+    """Read which state is meant: the equilibrium, the start, or a time."""
     from linkwork.cli.app import seconds
 
     return text if text in (None, "equilibrium", "start") else seconds(text)

@@ -187,7 +187,7 @@ class Mechanism(Analyses):
         return find_state(self, q, v, t)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return machine code stays in its process; another one finds its own."""
+        """Leave machine code in its process; another one finds its own."""
         return prepare, (self.unplaced or self.model,)
 
     def __repr__(self) -> str:

@@ -426,7 +426,7 @@ def conclude(acted: Acted, told: Mechanism, began: float, compiling: float) -> T
 
 
 def integrate(t: Array, rates: Array) -> Array:
-    """Find what rates amount to since the first time, by splines through them."""
+    """Integrate rates from the first time on, by splines through them."""
     from scipy.interpolate import CubicSpline
 
     if len(t) < 2:

@@ -94,7 +94,7 @@ def readings(
     dead: Sequence[str] = (),
     transmission: tuple[str, str, str, str] | None = None,
 ) -> dict[str, Any]:
-    """Find what was asked for, as JSON holds it: points with their paths, input and output, dead centres, two lines.
+    """Collect what was asked for, for JSON: points with their paths, input and output, dead centres, two lines.
 
     The two lines of `transmission` are given by two points each.
     """

@@ -107,7 +107,7 @@ def compile_driven_start(e: Equations) -> System:
 
 
 def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:
-    """Return why motions have to be simulated one by one; nothing if they need not."""
+    """Return the reason why motions must be simulated one by one, or an empty text."""
     model, e = mechanism.model, mechanism.equations
     if how.formulation != "augmented" or how.implicit or how.has_fixed_steps:
         return "method"

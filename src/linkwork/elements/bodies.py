@@ -115,7 +115,7 @@ class PlanarBody(Named):
 
     @kept
     def start_frame(self) -> PlanarFrame:
-        """Find where the start values put the body, at rest."""
+        """Return the frame of the body at its start values, at rest."""
         return self.frame([as_expr(x) for x in self.start_q], [ZERO] * 3)
 
     def qd(self, q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:

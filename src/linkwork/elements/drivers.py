@@ -50,5 +50,5 @@ class Driver:
         return Vector((wrapped(gap) if turns else gap,))
 
     def measures(self, lam: Expr, Psi_t: Expr) -> list[Measured]:
-        """Find what it drives with, and its power: -Psi_q^T lam does work lam . Psi_t."""
+        """Return the force that drives, and its power: -Psi_q^T lam does the work lam . Psi_t."""
         return [measured_load(self.rows["drive"], -lam), Measured("power", lam * Psi_t, "W")]

@@ -31,7 +31,7 @@ class Numbers(Protocol):
 
 
 def find_beyond(element: Any, limits: Mapping[str, tuple[float, float]], numbers: Numbers) -> Faults:
-    """Yield fields that are given and not within these limits; from TINY on is above zero."""
+    """Find fields that are given and outside these limits; a lower limit of TINY means above zero."""
     for name, (low, high) in limits.items():
         given = getattr(element, name)
         if given is not None and not low <= (number := numbers.value(given)) <= high:
@@ -48,7 +48,7 @@ def find_no_length(name: str, size: Scalar, numbers: Numbers) -> Faults:
 
 
 def find_without_effect(element: Any, choice: str, laws: Mapping[str, Mapping[str, object]], always: str) -> Faults:
-    """Find what is given although the chosen law does not take it; all laws take what is `always` taken."""
+    """Find fields that are given although the chosen law does not take them; all laws take those in `always`."""
     law = getattr(element, choice)
     takes = [*always.split(), *laws[law]]
     for key in sorted({key for other in laws.values() for key in other} - {*laws[law]}):

@@ -225,7 +225,7 @@ class Bushing(PointPairForce):
     supplied = nothing
 
     def faults(self, numbers: Numbers) -> Faults:
-        """Yield stiffness and damping are symmetric and have no negative eigenvalue."""
+        """Find stiffness or damping that is not symmetric or has a negative eigenvalue."""
         for name in ("stiffness", "damping"):
             matrix = np.array([[numbers.value(x) for x in row] for row in getattr(self, name)])
             if matrix.shape != (6, 6):

@@ -148,7 +148,7 @@ class AxisPair(PointPair):
         return i.direction(unit(self.axis))
 
     def faults(self, numbers: Numbers) -> Faults:
-        """Yield axes have a length, and two that span a plane are not parallel."""
+        """Find axes without length, and pairs that should span a plane but are parallel."""
         yield from super().faults(numbers)
         given = {
             name: np.array([numbers.value(x) for x in axis])

@@ -85,7 +85,7 @@ class TouchingPair(AxialPair, ABC):
         return Vector(u.dot(w) for u in self.tangents(i, j))
 
     def freedoms(self, i: SpatialFrame, j: SpatialFrame) -> Mapping[str, Expr]:
-        """Find where s_j is above the plane."""
+        """Return the height of s_j above the plane."""
         (x, y, _), d = self.triad_i(i), self.d(i, j)
         return {"x": x.dot(d), "y": y.dot(d)}
 

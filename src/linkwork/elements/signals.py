@@ -75,7 +75,7 @@ def output_symbol(name: str) -> Expr:
 
 
 def formulas_of(inputs: Iterable[InputSignal], outputs: Iterable[OutputSignal]) -> dict[Expr, Expr]:
-    """Find what stands for a formula in other formulas."""
+    """Return the formulas that symbols stand for in other formulas."""
     following = {symbol(x.name): x.formula for x in inputs if x.formula is not None and x.follows}
     return following | {output_symbol(x.name): x.formula for x in outputs}
 
@@ -86,7 +86,7 @@ def _in_order(formulas: Mapping[Expr, Expr]) -> TopologicalSorter[Expr]:
 
 
 def find_loop(formulas: Mapping[Expr, Expr]) -> list[str]:
-    """Find the names along a circle of formulas each of which needs the next, or nothing."""
+    """Find a cycle of formulas, each of which needs the next; return their names, or nothing."""
     try:
         _in_order(formulas).prepare()
     except CycleError as error:

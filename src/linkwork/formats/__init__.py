@@ -19,7 +19,7 @@ class Reading(NamedTuple):
 
 
 def compare_formulas(folder: Path) -> list[Any]:
-    """Find what a user of DAP_JC wrote by hand, beside what follows from the joints; nothing of other folders."""
+    """Compare the formulas that a user of DAP_JC wrote by hand with those that follow from the joints."""
     if not is_dap(folder):
         return []
     from linkwork.formats.dap_check import check_formulas
@@ -28,7 +28,7 @@ def compare_formulas(folder: Path) -> list[Any]:
 
 
 def read_folder(folder: Path, correct: bool = True) -> Reading:
-    """Find what a folder holds; the start of a model of DAP is corrected as DAP does it, or left as it is given."""
+    """Read the model in a folder; the start of a DAP model is corrected as DAP does it, or left as it is given."""
     try:
         if is_dap(folder):
             return Reading(read_dap(folder, correct), [])

@@ -286,7 +286,7 @@ class _Translation:
         return {"type": "prismatic", **ends, "axis": axis, "angle": self.parallel(along, own)}
 
     def point_on_line(self, joint: Element) -> dict[str, Data]:
-        """Return point j stays at the distance L beside the line through point i along the vector of i."""
+        """Keep point j at the distance L beside the line through point i along the vector of i."""
         i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
         u, L = self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)), joint.number("L")
         if L:

@@ -201,7 +201,7 @@ class _Deck:
                 raise ModelError(f"body '{name}' has no row", "bad-table", file=file, rule="every body has a mass")
 
     def numbers_of_joints(self) -> dict[str, dict[str, Row]]:
-        """Find what some joints need besides their frames, by joint and key."""
+        """Return the values that some joints need besides their frames, by joint and key."""
         found: dict[str, dict[str, Row]] = {}
         joints = [row.name("CON") for row in self.rows["joints"]]
         for row in self.rows["jointdata"]:

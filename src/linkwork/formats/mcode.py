@@ -590,7 +590,7 @@ class Code:
         self.names[root] = self.at(target, lambda: self.put(self.names.get(root), path, value, line, root))
 
     def put(self, held: Value | None, path: Sequence[Node], value: Value, line: int, name: str) -> Value:
-        """Find what holds the value at the end of the path, all else as before."""
+        """Return the same structure with this value at the end of the path."""
         if not path:
             return value
         node, rest = path[0], path[1:]

@@ -51,7 +51,7 @@ def _of_stl(path: Path, data: bytes) -> Array:
 
 
 def _of_obj(path: Path, data: bytes) -> Array:
-    """Return faces of more than three corners are cut into triangles about their first one."""
+    """Cut faces with more than three corners into triangles about their first corner."""
     points = [_numbers(path, line) for line in re.findall(rb"^\s*v\s+(.*)$", data, re.MULTILINE)]
     found = []
     for line in re.findall(rb"^\s*f\s+(.*)$", data, re.MULTILINE):

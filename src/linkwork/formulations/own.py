@@ -39,7 +39,7 @@ class OwnFormulation(Formulation):
         return Solution(a, lam, decide_rank(singular_values(J) if J.size else np.ones(1), tolerance))
 
     def find(self, M: Array, Psi_q: Array, Q: Array, gamma: Array) -> tuple[Array, Array]:
-        """Find what the function returns, refused if it is not n accelerations and m multipliers."""
+        """Call the function; refuse what is not n accelerations and m multipliers."""
         found = self.solve(M, Psi_q, Q, gamma)
         try:
             a, lam = (np.asarray(x, dtype=float).ravel() for x in found)

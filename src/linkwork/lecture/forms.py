@@ -275,7 +275,7 @@ class Form:
         self.start = np.concatenate([x.numbers.q, x.numbers.v, scope(a).entries[:, 0], multipliers, np.zeros(len(mus))])
 
     def values(self, at: Array, t: float) -> dict[Formula, Value]:
-        """Find what changes with y and t."""
+        """Return the values of all that changes with y and t."""
         e, x, n, n_q, m = self.e, self.x, len(self.e.v), len(self.e.q), len(self.kept)
         place = Numbers(e, at[:n_q], at[n_q : n_q + n], t)
         known = {**place.values, **dict(zip(self.nodes, at.tolist(), strict=True))}

@@ -321,7 +321,7 @@ class Sheet:
             self.say(f"and {len(rows) - MOST_ROWS} more rows.")
 
     def glossary(self, header: Iterable[Part], rows: Sequence[Iterable[Part]]) -> None:
-        """Find what letters mean, all of them."""
+        """Add a table of the meanings of letters."""
         self.blocks.append(Table(tuple(header), tuple(tuple(row) for row in rows)))
 
     def matrix(

@@ -38,7 +38,7 @@ def follow(
     measured: Mapping[Expr, Exponents | None],
     kind: Kind | None,
 ) -> Exponents | None:
-    """Find what the expression is; ModelError where kinds are added or compared that differ, or it is not of its kind.
+    """Find the unit of an expression; raise ModelError where kinds differ in a sum or comparison, or from `kind`.
 
     `declared` are the parameters with units, `measured` time, coordinates and velocities.
     """
@@ -62,7 +62,7 @@ def follow(
 
 
 def _part_of(node: Expr) -> Expr | None:
-    """Find what a node is a part of: x of x/2, x/12 and 0.5*x; 9.81*m and 2*x may be of any kind."""
+    """Return x for a part of x such as x/2, x/12 or 0.5*x; 9.81*m and 2*x may be of any kind."""
     if node.op == "div" and node.args[1].is_constant and float(node.args[1].number).is_integer():
         return node.args[0]
     if node.op == "mul":
@@ -73,7 +73,7 @@ def _part_of(node: Expr) -> Expr | None:
 
 
 def _combine(text: str, node: Expr, args: Sequence[Exponents | None]) -> Exponents | None:
-    """Find what a node is, from what its arguments are; None is not known."""
+    """Find the unit of a node from those of its arguments; None means unknown."""
     first, *others = args
     if node.op in ALIKE:
         sure = [x for x in (others if node.op == "select" else args) if x is not None]

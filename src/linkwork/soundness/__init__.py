@@ -167,7 +167,7 @@ class Checks:
             yield from stated_faults(self.model.stated, self.model.parameters)
 
     def affine(self, joint: VelocityConstraint) -> Iterator[ModelError]:
-        """Find a constraint of velocities that has none, or that multiplies one by another."""
+        """Find a velocity constraint without velocities, or one that is not linear in them."""
         speeds = {x: unit for body in self.model.bodies for x, unit in measures_of(body) if unit.endswith("/s")}
         stated, path = formulas_of(self.model.inputs, self.model.outputs), f"joints.{joint.name}.formula"
         if find_loop(stated):  # which is a fault of its own

@@ -72,7 +72,7 @@ def _faults_of_expressions(stated: Stated, parameters: Mapping[str, float]) -> I
 
 
 def _faults_of_masses(stated: Stated, parameters: Mapping[str, float]) -> Iterator[ModelError]:
-    """Find what M is at the start."""
+    """Check M at the start."""
     n = len(stated.kinds)
     given = {symbol(name): value for name, value in parameters.items()}
     start = dict(zip(stated.q, evaluate([as_expr(stated.start[name]) for name in stated.kinds], given), strict=True))

@@ -30,7 +30,7 @@ def prepare_joints(model: Model, cut: Sequence[str] | None = None) -> Mechanism:
 
 
 def name_kinds(e: Equations) -> tuple[dict[str, str], dict[str, str]]:
-    """Find what start values and rates may be called, of joints and of bodies, and what kind each is."""
+    """Return the names of start values and rates, of joints and of bodies, with their kinds."""
     owners = (e,) if e.chart.body is None else (e, e.chart.body)
     return (
         {c.name: c.kind for x in owners for c in x.coordinates if not isinstance(c, CountedAngle)},

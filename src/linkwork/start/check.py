@@ -169,7 +169,7 @@ def explain_redundancy(place: Place) -> Redundancy:
 
 
 def note_start(model: Model, start: Fitted, q: Given = None, v: Given = None) -> Iterator[Note]:
-    """Yield what a user should know of the start, from these values or the model's, although it is no error."""
+    """Yield notes on the start, from these values or those of the model, that are no errors."""
     m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
     if rank.uncertain:
         yield Note("rank-uncertain", values=rank.values[-4:].tolist())

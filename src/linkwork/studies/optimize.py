@@ -51,7 +51,7 @@ class Limit(NamedTuple):
         return abs(self.bound) or 1.0
 
     def excess(self, value: float) -> float:
-        """Find by how much it is not satisfied."""
+        """Return by how much the limit is exceeded."""
         return self.sign * (value - self.bound)
 
 
@@ -181,7 +181,7 @@ def optimize(
 
 
 def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, float]]:
-    """Yield designs at which to see what motions have, if there is none at the one that is stated."""
+    """Return designs to learn the results of motions from, if the stated design has no motion."""
     found = [[r.low + part * (r.high - r.low) for r in ranges] for part in (0.5, 0.25, 0.75)]
     return [dict(zip(names, values, strict=True)) for values in found]
 

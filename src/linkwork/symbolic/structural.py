@@ -151,7 +151,7 @@ def system_jacobian(
 
 
 def _deficient(occurs: NDArray[np.bool_], names: Sequence[str], unknowns: Sequence[str]) -> ModelError:
-    """Find equations that hold fewer unknowns than they are, beginning with one that finds none for itself."""
+    """Find equations with fewer unknowns than equations, beginning with one that cannot be matched."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

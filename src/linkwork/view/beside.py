@@ -44,7 +44,7 @@ def as_text(of: Beside) -> str:
 
 
 def remarks(of: Beside) -> list[str]:
-    """Find what was compared, in words."""
+    """Describe what was compared."""
     tables = list(dict.fromkeys(d.table for d in of.differences))
     counts = {d.table: len(d.t) for d in of.differences}
     rows = ", ".join(f"{name} ({counts[name]} times)" for name in tables)

@@ -277,7 +277,7 @@ def _plots(moving: Trajectory, motion: Trajectory) -> str:
 
 
 def _largest(motion: Trajectory, kind: str) -> list[str]:
-    """Find the largest values of a kind of columns, in each unit; none that is zero throughout."""
+    """Return the names of the columns of a kind with the largest values, unit by unit; none that is zero throughout."""
     columns, values = motion.tables[kind]
     peaks = np.abs(values).max(axis=0, initial=0.0)
     chosen = []

@@ -49,7 +49,7 @@ def _rounded(number: int) -> str:
 
 
 def as_dict(listing: Listing) -> dict[str, Any]:
-    """Find what programs want of it."""
+    """Return the data for programs."""
     s = listing.sequence
     return {
         "model": listing.model,

@@ -27,7 +27,7 @@ figcaption {{ font-size: .85rem }} svg {{ width: 100%; height: auto; display: bl
 
 
 def html(found: Modes, model: Model) -> str:
-    """Find what was found, and a picture of every mode and of one position of every motion, all on one scale."""
+    """Write the page: counts, a picture of every mode and of one position of every motion, all on one scale."""
     title = f"Assembly modes of {found.name}"
     key = "".join(
         f'<span><i style="background: {color(k)}"></i>{text(body.name)}</span>'
@@ -70,7 +70,7 @@ def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> li
 
 
 def remarks(found: Modes) -> Iterator[str]:
-    """Find what was looked for and how far it is all there is."""
+    """Say how the modes were searched for, and whether these are all."""
     if found.method == "multi-start":
         yield f"{found.real} mode{'s' * (found.real != 1)}, by a search from many starts"
     else:

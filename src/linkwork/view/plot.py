@@ -178,7 +178,7 @@ def _label(panel: Panel) -> str:
 
 
 def _noun(unit: str) -> str:
-    """Find what has this unit, or one of the same kind; torque, not energy, is in newtons times a length."""
+    """Return the noun for a unit, or for another of its kind; newtons times a length are a torque, not an energy."""
     if unit in NOUNS or not unit or "," in unit:
         return NOUNS.get(unit, "")
     kind, is_product = parse_unit(plain(unit)).exponents, " " in unit

@@ -82,7 +82,7 @@ def printable(text: str) -> str:
 
 
 def summary_lines(motion: Trajectory) -> Lines:
-    """Find what a run was, how it went and how good it is."""
+    """Describe a run: its settings, how it went and how accurate it is."""
     s = motion.summary()
     final, error, energy = s["final"], s["constraint_error"], s["energy"]
     status = f"{s['status']}: {s['reason']}" if s.get("reason") else s["status"]
@@ -141,7 +141,7 @@ def _peaks(motion: Trajectory, kind: str) -> list[str]:
 
 
 def _driven_lines(motion: Trajectory) -> Lines:
-    """Find what drivers need, and whether singular positions were passed; the notes say where."""
+    """List what drivers need, and whether singular positions were passed; the notes say where."""
     forces = [("driving" if k == 0 else "", peak) for k, peak in enumerate(_peaks(motion, "driving"))]
     passed = len(motion.info.singular_positions)
     return [*forces, ("singular", f"{_count(passed, 'position')} on the way" if passed else "no position on the way")]
@@ -195,7 +195,7 @@ def _open_gaps(gaps: Mapping[str, Mapping[str, float]], per_second: str = "") ->
 
 
 def assembly_lines(assembly: Assembly) -> Lines:
-    """Find what closing the joints moved, and by how much."""
+    """List what was moved to close the joints, and by how much."""
     a = assembly
     lines = [
         ("model", a.model),

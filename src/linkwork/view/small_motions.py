@@ -43,7 +43,7 @@ STABILITIES = {
 
 
 def equilibrium_lines(found: Equilibrium) -> Lines:
-    """Find where a mechanism rests, and what holds it there."""
+    """Describe a rest and what holds the mechanism there."""
     f = found
     what = "steady motion" if f.steady else "equilibrium"
     lines = [("model", f.name), (what, f"{f.stability}, {STABILITIES[f.stability]}")]
@@ -99,7 +99,7 @@ def equilibria_lines(found: Equilibria) -> Lines:
 
 
 def linearization_lines(found: Linearization) -> Lines:
-    """Find where a mechanism was linearized, and its modes."""
+    """Describe the state about which a mechanism was linearized, and its modes."""
     f = found
     lines = [("model", f"{f.name}, in {f.coordinates} coordinates"), ("about", _about(f))]
     lines += [("", f"the start moves, and not steadily: {f.unsteady.partition(': ')[2]}")] if f.unsteady else []
@@ -144,7 +144,7 @@ def _shape(found: Linearization, mode: Mode) -> str:
 
 
 def family_lines(found: Family) -> Lines:
-    """Find where eigenvalues cross the imaginary axis, and between which values nothing grows."""
+    """List where eigenvalues cross the imaginary axis, and between which values nothing grows."""
     f, p = found, found.parameter
     lines = [("model", f.name), ("over", f"{p} from {f.values[0]:.10g} to {f.values[-1]:.10g}, {len(f.values)} values")]
     for crossing in f.crossings:

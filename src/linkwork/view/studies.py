@@ -121,7 +121,7 @@ def _plot_samples(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[
 
 
 def summarize(study: xarray.Dataset) -> dict[str, Any]:
-    """Find what became of the points, and of each take its mean, deviation and extremes with their points."""
+    """Summarize the points: how they ended, and of each number its mean, deviation and extremes with their points."""
     status, reasons = (count_words(study[name]) for name in ("status", "reason"))
     reasons.pop("", None)
     data: dict[str, Any] = {

@@ -39,7 +39,7 @@ def _header(grid: Grid) -> list[list[Part]]:
 
 
 def as_dict(worked: Worked) -> dict[str, Any]:
-    """Find what programs want of it; the equation in LaTeX."""
+    """Return the data for programs; the equation is in LaTeX."""
     return {
         "model": worked.model,
         "formulation": worked.formulation,

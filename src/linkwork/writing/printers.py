@@ -154,7 +154,7 @@ def _product(node: Expr, a: Piece, b: Piece) -> Piece:
 
 
 def infix(node: Expr, args: Sequence[Piece]) -> Piece | None:
-    """Find what text, Python and C write alike, None for anything else."""
+    """Write what text, Python and C have in common, None for anything else."""
     match node.op:
         case "add" | "sub":
             return _sum(node, *args)

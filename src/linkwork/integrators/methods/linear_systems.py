@@ -146,7 +146,7 @@ def fill_systems(
 
 
 def entries_of(at: Systems) -> tuple[Pointer, int]:
-    """Find where the entries of J stand, and how many."""
+    """Return the places of the entries of J, and their number."""
     return (at.tangent.J, at.tangent.n_entries) if at.tangent.n_entries > 0 else (at.J, at.n_entries)
 
 

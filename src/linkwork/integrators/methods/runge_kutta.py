@@ -82,7 +82,7 @@ def open_stages(own: Pointer, at: Run) -> Stages:
 
 
 def stage_argument(at: Run, its: Stages, i: int) -> Pointer:
-    """Find where the argument (t, y) of k_i stands."""
+    """Return the place of the argument (t, y) of k_i."""
     return offset(its.arguments, i * (BLOCK + at.n) + BLOCK - 1)
 
 
