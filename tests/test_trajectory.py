@@ -621,7 +621,7 @@ def test_the_overview_leaves_out_what_varies_least() -> None:
         m.prismatic(f"s{k}", m.ground["O"], body["P"], axis=(1, 0))
     panel = next(panel for panel in overview(m.simulate(t_end=0.1)) if panel.unit == "m")
     assert list(panel.curves) == [f"b{k}.x" for k in range(2, 10)]
-    assert panel.remark == "8 of 9, which vary most"
+    assert panel.remark == "largest 8 of 9"
 
 
 def test_driven_motion_shows_the_error_of_its_work_and_no_drift() -> None:

@@ -145,7 +145,7 @@ def overview(motion: Trajectory) -> list[Panel]:
                 own = [name for name, other in zip(table.names, table.units, strict=True) if other == unit]
                 own = [name for name in own if _moves(motion[name], table is columns[1])] or own
                 shown = {*sorted(own, key=lambda name: -np.ptp(motion[name]))[:MOST]}
-                remark = f"{MOST} of {len(own)}, which vary most" if len(own) > MOST else ""
+                remark = f"largest {MOST} of {len(own)}" if len(own) > MOST else ""
                 panels.append(Panel(motion.unit(own[0]), {name: motion[name] for name in own if name in shown}, remark))
     forms = {form: motion[f"energy:{form}"] for form in motion.energy}
     acting = {form: values for form, values in forms.items() if np.any(values)}
