@@ -12,7 +12,7 @@ from published import table
 from random_mechanisms import Array, Random, fitting_in_space, matrix, pose, spatial_body, state, touching, values
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
-from slices import with_slow
+from slices import has_bodies, with_slow
 from test_equations import outputs, solved
 
 from linkwork.compiled.mechanism import prepare
@@ -36,6 +36,7 @@ from linkwork.errors import ModelError
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import as_expr, cos, sin, symbol
 from linkwork.formulations import usual_formulations
+from linkwork.mechanisms import describe
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, shipped
 from linkwork.simulation.simulate import simulate
@@ -417,7 +418,7 @@ def test_numdyn3d_pendulum_swings_in_closed_form(formulation: str, coordinates: 
     assert motion.info.constraint_error_position <= 2e-15
 
 
-SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
+SPATIAL = [name for name in shipped() if describe(name)["space"] == "spatial"]
 QUICK = ("numdyn3d_pendulum", "heavy_top", "spatial_slider_crank")
 
 
@@ -641,7 +642,7 @@ def test_a_spatial_chain_swings_as_recursive_Newton_Euler_says() -> None:
     np.testing.assert_allclose(motion["link0.wy"], y[N], atol=1e-5)
 
 
-PLANAR = [name for name in shipped() if load(name).bodies and load(name).space == "planar"]
+PLANAR = [name for name in shipped() if has_bodies(name) and describe(name)["space"] == "planar"]
 
 
 def flat(s: Any) -> tuple[Any, Any, Any]:

@@ -19,6 +19,7 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.errors import ModelError, UsageError
 from linkwork.formats.deck import DECK, TYPES
 from linkwork.formats.deck_writing import deck_of
+from linkwork.mechanisms import describe
 from linkwork.model import Model
 from linkwork.modelfile import load, loads, shipped
 from linkwork.simulation.simulate import simulate
@@ -51,7 +52,7 @@ def moved(model: Model, t_end: float) -> Trajectory:
     return analysis(model, t_end=t_end, step=t_end / 5)
 
 
-SPATIAL = [name for name in shipped() if load(name).space == "spatial"]
+SPATIAL = [name for name in shipped() if describe(name)["space"] == "spatial"]
 LEFT_OUT = {
     "delta_robot": [f"actuator 'motor{k}'" for k in range(1, 4)],
     "stewart_platform": [

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 from slices import with_slow
 
+from linkwork.mechanisms import describe
 from linkwork.model import Model
 from linkwork.modelfile import load, shipped
 from linkwork.simulation.simulate import simulate
@@ -25,7 +26,7 @@ def run(model: Model, **settings: Any) -> Trajectory:
     return simulate(model, **settings)
 
 
-DYNAMIC = [name for name in shipped() if load(name).about.checked.get("analysis", "run") == "run"]
+DYNAMIC = [name for name in shipped() if (describe(name)["checked"] or {"analysis": "run"})["analysis"] == "run"]
 
 
 LARGE = ("spatial_chain",)  # compiled for seconds; other chains are among the fast tests of test_spatial.py

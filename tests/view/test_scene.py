@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
-from slices import with_slow
+from slices import has_bodies, with_slow
 
 import linkwork
 from linkwork import Trajectory
@@ -115,7 +115,7 @@ def test_rotation_is_that_of_the_equations(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(rotation(e) @ s, expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", with_slow(name for name in shipped() if load(name).bodies))
+@pytest.mark.parametrize("name", with_slow(name for name in shipped() if has_bodies(name)))
 @pytest.mark.sampled
 def test_every_mechanism_can_be_drawn(name: str) -> None:
     """In the plane each body has an outline of its own; everything is finite, and the box holds all joints."""
