@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from benchmarks import control, engines, joint, loop, prepared, small_motions, stiff
+from benchmarks import control, engines, gradients, joint, loop, prepared, small_motions, stiff
 from numpy.typing import NDArray
 from rich.progress import track
 from scipy.integrate import solve_ivp
@@ -202,6 +202,7 @@ def main() -> None:
         *small_motions.report(),
         *stiff.report(),
         *control.report(),
+        *gradients.report(),
     ]
     lines += ["", "## Whole runs", "", "| what | seconds |", "| --- | --- |"]
     motion = simulate(load("andrews_squeezer"), t_end=0.05, rtol=1e-9, atol=1e-9)
