@@ -146,8 +146,8 @@ class Batch:
         if not has_reached.any():
             return [str(x) for x in left]
         rows = self.rows_needed(plan, found.steps[has_reached])
-        begun, found = begun.chosen(has_reached), found.chosen(has_reached)
-        numbers = numbers[has_reached]
+        if not has_reached.all():
+            begun, found, numbers = begun.chosen(has_reached), found.chosen(has_reached), numbers[has_reached]
         at = evaluate_motions(plan, begun, found, rows)
         left[numbers] = doubts(plan, begun, found, at)
         motions = Motions(plan, at, plan.times[rows])
