@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +39,10 @@ MOST_PARTS = 400  # of a step, that are looked at for one function
 # What a look along a step finds: nothing, something, too much to tell; no more than stages may have seen, but steep;
 # no more than the tolerances of the state, on the other side of zero at the end
 CLEAR, MET, UNCLEAR, STEEP, AT_REST = 0, 1, 2, 3, 4
+WITH_POLES = (DIV, TAN, ATAN2)  # or jumps
 EDGE = 1e-6  # of the step: nearer to its ends nothing is said to touch
 INF = math.inf
+NEAREST = 2.0  # `reach` of the bounds that are tried first, and the least
 POINTS = 8  # intervals between points of a step at which what has no bounds (solutions of linear systems) is sampled
 
 
@@ -64,7 +67,8 @@ class Look(Memory):
     samples: Pointer  # (degree + 1) n_sampled
     box: Pointer  # 2 n_inputs: bounds of the state within which no quantity is steep, where there are some
     has_box: bool
-    pause: int  # steps after which wider bounds than those of a step are tried again, and those left of them
+    reach: float  # how far beyond the bounds of a step such bounds are tried next, by how far apart they are
+    pause: int  # steps after which they are tried again where they were too wide, and those left of them
     left: int
     sample: int  # address of what is sampled
     at_pole: bool  # whether the step goes past what jumps at a pole
@@ -72,6 +76,7 @@ class Look(Memory):
 
 
 N_HEAD = 8
+SCALARS = (1,) * (Look._fields.index("tape") - Look._fields.index("has_box"))
 
 
 def places(
@@ -87,22 +92,8 @@ def places(
 ) -> Look:
     width = degree + 1
     square = width * width if n_sampled > 0 else 0
-    counts = (
-        N_HEAD,
-        square,
-        n_seen,
-        n_inputs * width,
-        n_inputs,
-        width,
-        n_outputs,
-        width * n_sampled,
-        2 * n_inputs,
-        1,
-        1,
-        1,
-        1,
-        1,
-    )
+    vectors = n_inputs * width, n_inputs, width, n_outputs, width * n_sampled, 2 * n_inputs
+    counts = (N_HEAD, square, n_seen, *vectors, *SCALARS)
     return Look(size, degree, n_dense, n_inputs, n_state, n_sampled, n_seen, n_outputs, *split(m, counts))
 
 
@@ -125,7 +116,7 @@ def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
     if n_sampled:
         points = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)  # Chebyshev's, with both ends
         m[at.from_samples : at.seen] = np.linalg.inv(np.vander(points, increasing=True)).ravel()
-    m[at.seen : at.coefficients] = seen
+    m[at.seen : at.coefficients], m[at.reach] = seen, NEAREST
     m[at.tape :] = tape
     if guards.sample:
         m[at.sample : at.at_pole].view(np.int64)[:] = guards.sample.address
@@ -267,15 +258,15 @@ def enclose_whole_step(at: Run, look: Look, tape: Tape) -> None:
         look.is_open[k] = 0.0 if is_clear else 1.0
 
 
-def enclose_closely(at: Run, look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
+def enclose_closely(look: Look, tape: Tape, k: int, u: float, v: float) -> Pointer:
     """Enclose the same with bounds of second order in the length of the part."""
-    enclose_at(at, look, tape, k, 0.5 * (u + v))
+    enclose_at(look, tape, k, 0.5 * (u + v))
     keep_middle(tape, k)
     load_between(look, tape, k, u, v)
     return enclose_around_middle(tape, k, 0.5 * (v - u) * (1.0 + ROUNDED))
 
 
-def enclose_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> Pointer:
+def enclose_at(look: Look, tape: Tape, k: int, theta: float) -> Pointer:
     """Enclose function k and its slope at one place of the step, to rounding."""
     for i in range(integer(tape.first_input, k), integer(tape.first_row, k + 1)):
         slot = integer(tape.listed, i)
@@ -289,8 +280,8 @@ def enclose_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> Pointer
     return enclose_output(tape, k)
 
 
-def value_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
-    found = enclose_at(at, look, tape, k, theta)
+def value_at(look: Look, tape: Tape, k: int, theta: float) -> float:
+    found = enclose_at(look, tape, k, theta)
     value: float = 0.5 * (found[0] + found[1])
     return value
 
@@ -336,13 +327,21 @@ def is_in_box(look: Look, tape: Tape) -> bool:
     return inside
 
 
-def widen_box(look: Look, tape: Tape) -> None:
-    """Load bounds five times as wide, within which some more steps may stay."""
+def try_box(look: Look, tape: Tape) -> bool:
+    """Widen the bounds that are loaded to a box in which more steps may stay; whether no quantity is steep there.
+
+    The next one reaches twice as far, or half as far where this is too wide, and is tried more and more seldom.
+    """
     for k in range(tape.n_inputs):
         out = offset(tape.values, 4 * k)
-        reach = 2.0 * (out[1] - out[0])
+        reach = look.reach * (out[1] - out[0])
         out[0], out[1] = out[0] - reach, out[1] + reach
         look.box[2 * k], look.box[2 * k + 1] = out[0], out[1]
+    look.has_box = are_all_gentle(tape)
+    look.reach = 2.0 * look.reach if look.has_box else max(NEAREST, 0.5 * look.reach)
+    look.pause = 0 if look.has_box else 2 * look.pause + 1
+    look.left = look.pause
+    return look.has_box
 
 
 def are_all_gentle(tape: Tape) -> bool:
@@ -355,11 +354,12 @@ def are_all_gentle(tape: Tape) -> bool:
     return gentle
 
 
-def is_open(op: int) -> bool:
+def has_poles(op: int) -> bool:
     """Whether the operation has poles, or jumps."""
-    if op == ATAN2:
-        return True
-    return DIV <= op <= DIV or TAN <= op <= TAN
+    found = False
+    for code in WITH_POLES:
+        found = found or op == code
+    return found
 
 
 def has_pole(tape: Tape, k: int) -> bool:
@@ -370,7 +370,7 @@ def has_pole(tape: Tape, k: int) -> bool:
         row, out = offset(tape.rows, 4 * j), offset(tape.values, 4 * (first + j))
         op, a, b = integer(row, 0), offset(tape.values, 4 * integer(row, 1)), offset(tape.values, 4 * integer(row, 2))
         of_jumps = max(abs(a[2]), abs(a[3]), abs(b[2]), abs(b[3])) == INF
-        found = found or (is_open(op) and abs(out[2]) == INF and not of_jumps)
+        found = found or (has_poles(op) and abs(out[2]) == INF and not of_jumps)
     return found
 
 
@@ -406,14 +406,14 @@ def note_touch(at: Run, look: Look, tape: Tape, k: int, side: float, u: float, v
     What leaves zero there has been nearest before, what rests does not touch; at an end of the step it may have been
     there before, too.
     """
-    if side * slope_at(at, look, tape, k, u) > 0.0 or is_at_rest(at, look, tape, k):
+    if side * slope_at(look, tape, k, u) > 0.0 or is_at_rest(at, look, tape, k):
         return
     low, high = u, 1.0
-    if not side * slope_at(at, look, tape, k, high) > 0.0:
+    if not side * slope_at(look, tape, k, high) > 0.0:
         low = high = v
     while high - low > EDGE * EDGE:
         middle = 0.5 * (low + high)
-        if side * slope_at(at, look, tape, k, middle) > 0.0:
+        if side * slope_at(look, tape, k, middle) > 0.0:
             high = middle
         else:
             low = middle
@@ -421,8 +421,8 @@ def note_touch(at: Run, look: Look, tape: Tape, k: int, side: float, u: float, v
         at.grazes[k] = at.x[0] + high * at.h
 
 
-def slope_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
-    found = enclose_at(at, look, tape, k, theta)
+def slope_at(look: Look, tape: Tape, k: int, theta: float) -> float:
+    found = enclose_at(look, tape, k, theta)
     slope: float = 0.5 * (found[2] + found[3])
     return slope
 
@@ -430,7 +430,7 @@ def slope_at(at: Run, look: Look, tape: Tape, k: int, theta: float) -> float:
 def is_at_rest(at: Run, look: Look, tape: Tape, k: int) -> bool:
     """Whether function k is nowhere that the stages are more than what the tolerances of the state make of it."""
     for i in range(look.n_seen):
-        if not abs(value_at(at, look, tape, k, look.seen[i])) <= tube_of(at, look, tape, k, look.seen[i], 1.0):
+        if not abs(value_at(look, tape, k, look.seen[i])) <= tube_of(at, look, tape, k, look.seen[i], 1.0):
             return False
     return True
 
@@ -450,14 +450,14 @@ def find_crossing(
         v = min(u + width, last)
         found = enclose_between(look, tape, k, u, v)
         if not side * (found[0] if side > 0.0 else found[1]) > 0.0:
-            found = enclose_closely(at, look, tape, k, u, v)
+            found = enclose_closely(look, tape, k, u, v)
         slope_low, slope_high, farthest = found[2], found[3], max(abs(found[0]), abs(found[1]))
         nearest = side * (found[0] if side > 0.0 else found[1])
         if not (nearest < 0.0 or (nearest == 0.0 and k < at.n_events)):  # of events also a touch is told
             u = v
             width *= 2.0
             continue
-        is_short, at_v = v - u <= least, value_at(at, look, tape, k, v)
+        is_short, at_v = v - u <= least, value_at(look, tape, k, v)
         if is_short or ((slope_low > 0.0 or slope_high < 0.0) and at_v == at_v):
             if is_past(at, look, tape, k, side, v):
                 return MET, u, v
@@ -483,19 +483,17 @@ def is_past(at: Run, look: Look, tape: Tape, k: int, side: float, theta: float) 
 
     Where the step was to end before it, rounding is no excuse.
     """
-    g = side * value_at(at, look, tape, k, theta)
+    g = side * value_at(look, tape, k, theta)
     is_exact = at.x_new[0] == at.switch and look.n_sampled == 0
     return g < 0.0 and (is_exact or -g > tube_of(at, look, tape, k, theta, 0.0))
 
 
-def bracket(
-    at: Run, look: Look, tape: Tape, k: int, u: float, v: float, sign: float, least: float
-) -> tuple[float, float]:
+def bracket(look: Look, tape: Tape, k: int, u: float, v: float, sign: float, least: float) -> tuple[float, float]:
     """Bracket a crossing by two places not farther apart than `least`: by false position, or halves where
     that is slow.
     """
     side = 1.0 if sign > 0.0 else -1.0
-    g_u, g_v = side * value_at(at, look, tape, k, u), side * value_at(at, look, tape, k, v)
+    g_u, g_v = side * value_at(look, tape, k, u), side * value_at(look, tape, k, v)
     last_u = last_v = False
     halving = False
     while v - u > least:
@@ -505,7 +503,7 @@ def bracket(
             middle = min(max(u + width * (g_u / (g_u - g_v)), u + 0.5 * least), v - 0.5 * least)
         if not u < middle < v:
             break
-        g = side * value_at(at, look, tape, k, middle)
+        g = side * value_at(look, tape, k, middle)
         if g < 0.0:
             v, g_v = middle, g
             g_u *= 0.5 if last_v else 1.0
@@ -567,6 +565,31 @@ def load_end(at: Run, look: Look, tape: Tape, k: int, part: float) -> None:
         out[0], out[1], out[2], out[3] = value - tolerance, value + tolerance, 0.0, 0.0
 
 
+class Seen(NamedTuple):
+    """What the stages of a step have seen of a function: bounds of it and of its slope, and where it changes most."""
+
+    low: float
+    high: float
+    slope_low: float
+    slope_high: float
+    place: float
+
+
+def see_by_stages(look: Look, tape: Tape, k: int) -> Seen:
+    """Find what the stages have seen of function k, where it has a value."""
+    low, high, slope_low, slope_high = INF, -INF, INF, -INF
+    last, most, place = math.nan, 0.0, 0.5
+    for i in range(look.n_seen):
+        there = enclose_at(look, tape, k, look.seen[i])
+        if there[0] == there[0] and max(abs(there[2]), abs(there[3])) < INF:
+            slope_low, slope_high = min(slope_low, there[2]), max(slope_high, there[3])
+            low, high = min(low, there[0]), max(high, there[1])
+        if abs(there[0] - last) > most:
+            most, place = abs(there[0] - last), 0.5 * (look.seen[i - 1] + look.seen[i])
+        last = there[0]
+    return Seen(low, high, slope_low, slope_high, place)
+
+
 def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[int, float]:
     """Whether the slope of function k is somewhere not what the stages of the step may have seen of it, and where.
 
@@ -574,46 +597,36 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
     factor of e at most. Where all is seen, and yet steep, the place is that between two of them between which it
     changes most.
     """
-    found = enclose_closely(at, look, tape, k, 0.0, 1.0)
+    found = enclose_closely(look, tape, k, 0.0, 1.0)
     if is_gentle(found[0], found[1]):
         return CLEAR, 1.0
     low, high, change = found[2], found[3], found[1] - found[0]
     if is_undetermined(at, look, tape, k, change):
         return CLEAR, 1.0
-    tolerance = tube_of(at, look, tape, k, 1.0, 1.0)
-    seen_low, seen_high, last, most, place = INF, -INF, math.nan, 0.0, 0.5
-    least_seen, most_seen = INF, -INF
-    for i in range(look.n_seen):
-        there = enclose_at(at, look, tape, k, look.seen[i])
-        if there[0] == there[0] and max(abs(there[2]), abs(there[3])) < INF:
-            seen_low, seen_high = min(seen_low, there[2]), max(seen_high, there[3])
-            least_seen, most_seen = min(least_seen, there[0]), max(most_seen, there[1])
-        if abs(there[0] - last) > most:
-            most, place = abs(there[0] - last), 0.5 * (look.seen[i - 1] + look.seen[i])
-        last = there[0]
-    tolerance += at.rtol * max(-least_seen, most_seen, 0.0)
-    spread = max(seen_high - seen_low, 0.0)
-    seen_low, seen_high = seen_low - spread - tolerance, seen_high + spread + tolerance
-    if seen_low <= low and high <= seen_high:
-        return STEEP, place
+    tolerance, seen = tube_of(at, look, tape, k, 1.0, 1.0), see_by_stages(look, tape, k)
+    tolerance += at.rtol * max(-seen.low, seen.high, 0.0)
+    more = max(seen.slope_high - seen.slope_low, 0.0) + tolerance
+    least_slope, most_slope = seen.slope_low - more, seen.slope_high + more
+    if least_slope <= low and high <= most_slope:
+        return STEEP, seen.place
     u, width = 0.0, 1.0
     for _ in range(MOST_PARTS):
         if u >= 1.0:
-            return STEEP, place
+            return STEEP, seen.place
         v = min(u + width, 1.0)
-        found = enclose_closely(at, look, tape, k, u, v)
-        is_seen = seen_low <= found[2] and found[3] <= seen_high
-        if is_seen or found[0] != found[0] or is_gentle(min(least_seen, found[0]), max(most_seen, found[1])):
+        found = enclose_closely(look, tape, k, u, v)
+        is_seen = least_slope <= found[2] and found[3] <= most_slope
+        if is_seen or found[0] != found[0] or is_gentle(min(seen.low, found[0]), max(seen.high, found[1])):
             u = v
             width *= 2.0
             continue
         middle = 0.5 * (u + v)
-        there = enclose_at(at, look, tape, k, middle)
-        if there[0] == there[0] and (there[2] > seen_high or there[3] < seen_low):
+        there = enclose_at(look, tape, k, middle)
+        if there[0] == there[0] and (there[2] > most_slope or there[3] < least_slope):
             return MET, middle
         if v - u <= least:
             u = v
             width *= 2.0
             continue
         width = 0.5 * (v - u)
-    return (MET, max(u, 0.5)) if u < 1.0 else (STEEP, place)
+    return (MET, max(u, 0.5)) if u < 1.0 else (STEEP, seen.place)

@@ -39,8 +39,8 @@ from linkwork.integrators.looking import (
     prepare_look,
     slope_along,
     slope_at,
+    try_box,
     tube_of,
-    widen_box,
 )
 from linkwork.integrators.memory import End, Outcome, Run, moment, open_run
 from linkwork.linalg.vectors import clear, copy
@@ -260,11 +260,7 @@ def is_all_gentle(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -> bo
     load_numbers(tape, p)
     look.left -= 1
     if look.left < 0:
-        widen_box(look, tape)
-        look.has_box = are_all_gentle(tape)
-        look.pause = 0 if look.has_box else 2 * look.pause + 1
-        look.left = look.pause
-        if look.has_box:
+        if try_box(look, tape):
             return True
         load_hull(at, tape)
     return are_all_gentle(tape)
@@ -324,7 +320,7 @@ def look_for_switches(at: Run, look: Look, tape: Tape, p: Pointer, w: Pointer) -
                 continue
             blurred += high * at.h if is_noise else 0.0
             if status == MET or is_past(at, look, tape, i, 1.0 if at.signs[i] > 0.0 else -1.0, v):
-                low, high = bracket(at, look, tape, i, u, v, at.signs[i], 0.25 * hop)
+                low, high = bracket(look, tape, i, u, v, at.signs[i], 0.25 * hop)
                 which = i
     if which < 0:
         at.blurred += blurred
@@ -365,7 +361,7 @@ def sets_out_otherwise(at: Run, look: Look, tape: Tape, k: int, p: Pointer, w: P
         at.evaluations += 1
     side = 1.0 if at.signs[k] > 0.0 else -1.0
     leads_away = side * slope_along(look, tape, k, at.x, at.k_inside, 1.0) > 0.0
-    return leads_away and side * slope_at(at, look, tape, k, 0.0) < 0.0
+    return leads_away and side * slope_at(look, tape, k, 0.0) < 0.0
 
 
 def find_lasting(
@@ -389,7 +385,7 @@ def find_lasting(
     status, _, back = find_crossing(at, look, tape, i, -sign, v, last, least, False)
     if status != MET:
         return MET, u, v
-    depth = enclose_closely(at, look, tape, i, u, back)
+    depth = enclose_closely(look, tape, i, u, back)
     lowest = -depth[0] if sign > 0.0 else depth[1]
     interpolate(at, at.x[0] + 0.5 * (u + back) * at.h)
     is_deep = lowest > tube_of(at, look, tape, i, back, 1.0)
