@@ -309,6 +309,7 @@ def steps(f: Kernel, y_0: list[float], t_end: float, count: int, method: Radau5)
     at.atol[: len(y_0)] = 1e-14
     at.rtol = 1e-14
     own, h = prepared.own.copy(), t_end / count
+    radau.radau_begin.python(m, np.zeros(1), own, np.zeros(1))
     for k in range(count):
         at.h, at.x_new[0], at.outcome = h, (k + 1) * h, memory.Outcome.GOOD
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
@@ -432,7 +433,7 @@ def test_order_of_the_solution_inside_a_step(is_one: bool, order: int) -> None:
         at.h = at.x_new[0] = h
         at.outcome = memory.Outcome.GOOD
         call(f.address, at.x, np.zeros(1), at.k, np.zeros(1))
-        for address in (prepared.step, prepared.dense):
+        for address in (prepared.begin, prepared.step, prepared.dense):
             call(address, m, np.zeros(1), prepared.own, np.zeros(1))
         inside.interpolate(at, 0.45 * h)
         errors.append(abs(at.x_inside[1] - 1 / (1 + 0.45 * h)))

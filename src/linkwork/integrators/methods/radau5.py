@@ -144,6 +144,8 @@ def radau_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at = open_run(m)
     its = open_radau(own, at)
     forget_last(its)
+    its.usual = 0.1 * at.rtol**POWER
+    its.allowed = 0.1 * at.rtol**POWER_OF_INDEX_3 if its.is_scaled else its.usual
     if its.dynamics != 0:
         find_unknowns(at, its, p, w)
 
@@ -160,9 +162,7 @@ def find_unknowns(at: Run, its: Radau, p: Pointer, w: Pointer) -> None:
 
 def set_weights(at: Run, its: Radau) -> float:
     """Set reciprocals of the tolerances, and what Newton's iteration may leave of them."""
-    n_rates, usual = at.n_rates, 0.1 * at.rtol**POWER
-    rtol: float = usual if not its.is_scaled else 0.1 * at.rtol**POWER_OF_INDEX_3
-    its.allowed = rtol
+    n_rates, usual, rtol = at.n_rates, its.usual, its.allowed
     wanted: float = max(10.0 * EPSILON / rtol, min(0.03, math.sqrt(rtol)))
     for i in range(at.ny):
         scale = at.atol[i] / at.rtol + abs(at.x[1 + i])

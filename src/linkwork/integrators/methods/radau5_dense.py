@@ -61,7 +61,8 @@ class Radau(Memory):
     theta: float  # its rate of convergence
     is_scaled: bool  # whether components with a derivative count times a power of h
     contraction: float  # theta/(1 - theta) of the last iteration
-    allowed: float  # of the estimated error, by y
+    usual: float  # of the estimated error, by y, where nothing counts times a power of h
+    allowed: float  # and here
     by_estimate: float  # see `error_by_estimate`
     detects: bool  # whether to ask for an explicit method where that would do
     calm: int  # steps since it was last looked
