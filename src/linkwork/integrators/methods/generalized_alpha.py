@@ -247,58 +247,76 @@ def iterate(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
     return False
 
 
+def take_last(at: Run, its: Alpha) -> None:
+    """Take the step tried last for the one that this follows."""
+    its.h = its.h_tried
+    its.t_slope = its.t_begin + 0.5 * its.h
+    for i in range(its.n_v):
+        its.slope[i] = (its.a_new[i] - its.a[i]) / its.h
+    copy(its.A_new, its.A, its.n_v)
+    copy(its.a_new, its.a, its.n_v)
+
+
+def go_straight(at: Run, its: Alpha, first: int, h_last: float) -> None:
+    """Make Euler's step where one is cut off at a switch, too short for S to be regular."""
+    copy(offset(at.x, 1), offset(at.x_new, 1), at.ny)
+    for i in range(first - 1):
+        at.x_new[1 + i] += at.h * at.k[i]
+    its.h, its.t_begin, its.t_end = h_last, math.nan, math.nan
+    at.error, at.proposed = TINY, GROWTH
+
+
+def foresee(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
+    """Foresee the end of the step by the accelerations at its beginning, with A - a in proportion to h."""
+    if at.h != its.h:
+        for i in range(its.n_v):
+            a = at.x[first + i]
+            its.A[i] = a + (its.A[i] - a) * at.h / its.h
+        its.h = at.h
+    its.t_begin, its.t_end, its.h_tried = at.x[0], math.nan, at.h
+    copy(offset(at.x, 1), offset(at.x_new, 1), at.ny)
+    update(at, its, first, p, w)
+
+
+def solve_end(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
+    """Solve for the end of the step, with another S where the last one does not serve; return whether that succeeds."""
+    is_regular = (not its.is_slow and at.h == its.h_factored) or evaluate_jacobian(at, its, p, w)
+    if is_regular and iterate(at, its, p, w):
+        return True
+    its.is_slow = True
+    if at.outcome == Outcome.GOOD:
+        at.outcome = Outcome.NOT_SOLVED
+        at.proposed = HALF
+    return False
+
+
 @kernel
 def alpha_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Make a step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = places(own, at.n)
-    n_q, n_v, n_y = its.n_q, its.n_v, at.ny
-    n_m = its.m
-    t, first, h_last = at.x[0], 1 + n_y - n_v - n_m, its.h
-    if t == its.t_end:  # the step tried last was taken
-        its.h = its.h_tried
-        its.t_slope = its.t_begin + 0.5 * its.h
-        for i in range(n_v):
-            its.slope[i] = (its.a_new[i] - its.a[i]) / its.h
-        copy(its.A_new, its.A, n_v)
-        copy(its.a_new, its.a, n_v)
-    elif t != its.t_begin:
+    first, h_last = 1 + at.ny - its.n_v - its.m, its.h
+    if at.x[0] == its.t_end:  # the step tried last was taken
+        take_last(at, its)
+    elif at.x[0] != its.t_begin:
         begin(at, its, first, p, w)
         its.h = at.h
-    if at.h < TINY * h_last and is_at_rest(at):  # cut off at a switch, too short for S to be regular
-        copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
-        for i in range(first - 1):
-            at.x_new[1 + i] += at.h * at.k[i]
-        its.h, its.t_begin, its.t_end = h_last, math.nan, math.nan
-        at.error, at.proposed = TINY, GROWTH
+    if at.h < TINY * h_last and is_at_rest(at):
+        go_straight(at, its, first, h_last)
         return
-    if at.h != its.h:
-        for i in range(n_v):
-            a = at.x[first + i]
-            its.A[i] = a + (its.A[i] - a) * at.h / its.h
-        its.h = at.h
-    its.t_begin, its.t_end, its.h_tried = t, math.nan, at.h
-    copy(offset(at.x, 1), offset(at.x_new, 1), n_y)
-    update(at, its, first, p, w)
-    converged = True
-    if its.is_slow or at.h != its.h_factored:
-        converged = evaluate_jacobian(at, its, p, w)
-    if not converged or not iterate(at, its, p, w):
-        its.is_slow = True
-        if at.outcome == Outcome.GOOD:
-            at.outcome = Outcome.NOT_SOLVED
-            at.proposed = HALF
+    foresee(at, its, first, p, w)
+    if not solve_end(at, its, p, w):
         return
     call(at.derivative, at.x_new, p, at.k_new, w)
     at.evaluations += 1
     at.known = True
-    for i in range(n_q + n_v, first - 1):  # work
+    for i in range(its.n_q + its.n_v, first - 1):  # work
         at.x_new[1 + i] = at.x[1 + i] + 0.5 * at.h * (at.k[i] + at.k_new[i])
     its.t_end = at.x_new[0]
     if its.fixed:
         at.error = at.proposed = 1.0
         return
-    for i in range(n_v):
+    for i in range(its.n_v):
         its.change[i] = at.h * at.h * (its.beta - 1.0 / 6.0) * (its.A_new[i] - its.A[i])
     at.error = max(weigh(at, its, its.change), weigh_velocities(at, its, p, w), 1e-10)
 

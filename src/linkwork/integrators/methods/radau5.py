@@ -389,43 +389,55 @@ def propose(at: Run, its: Radau, rounds: int) -> float:
     return ratio
 
 
+def follow_last(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
+    """Go on from the step tried last; return whether it was taken. Else what is known of the one before may stay."""
+    if at.x[0] != its.t_end:
+        if at.x[0] != its.t_begin:  # one that was not solved for was taken
+            forget_last(its)
+        return False
+    fit(its, its.P, at.n, at.ny)
+    its.h_last = its.h_tried
+    its.error_last = max(its.error_tried, FLOOR)
+    its.has_last = True
+    its.calm += 1 if its.detects else 0
+    if its.calm >= LOOK:
+        its.calm = 0
+        if its.h_last * find_fastest(at, p, w, its.R, offset(its.R, at.n), its.f)[0] < EASY:
+            at.asking = End.UNSUITED
+    return True
+
+
+def factor(at: Run, its: Radau) -> bool:
+    """Factor the matrices for this h, unless the last ones serve; return whether they are regular."""
+    if at.h == its.h_factored:
+        return True
+    its.h_factored = 0.0
+    if not factor_systems(its.systems, its.gamma / at.h, its.alpha / at.h, its.beta / at.h):
+        at.proposed = HALF
+        at.outcome = Outcome.NOT_SOLVED
+        return False
+    at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
+    its.h_factored = at.h
+    its.contraction = 1.0  # the rate of other factors tells nothing
+    return True
+
+
 @kernel
 def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     """Make a step with its error estimate, as memory.py asks for."""
     at = open_run(m)
     its = open_radau(own, at)
-    n, ny, t = at.n, at.ny, at.x[0]
-    is_new = True  # no good step right before this attempt
-    if t == its.t_end:  # the step tried last was taken
-        fit(its, its.P, n, ny)
-        its.h_last = its.h_tried
-        its.error_last = max(its.error_tried, FLOOR)
-        its.has_last = True
-        is_new = False
-        its.calm += 1 if its.detects else 0
-        if its.calm >= LOOK:
-            its.calm = 0
-            if its.h_last * find_fastest(at, p, w, its.R, offset(its.R, n), its.f)[0] < EASY:
-                at.asking = End.UNSUITED
-    elif t != its.t_begin:  # one that was not solved for was
-        forget_last(its)
-    its.t_begin, its.t_end, its.h_tried = t, math.nan, at.h
+    is_new = not follow_last(at, its, p, w)
+    its.t_begin, its.t_end, its.h_tried = at.x[0], math.nan, at.h
     if at.h < TINY * min(its.h_last, at.next_step) and (its.has_last or is_at_rest(at)):
         continue_last(at, its)
         return
-    is_other = its.t_jacobian != t or its.h_foreseen > at.h
+    is_other = its.t_jacobian != at.x[0] or its.h_foreseen > at.h
     if its.is_slow and is_other and not evaluate_jacobian(at, its, p, w):
         return
     wanted = set_weights(at, its)
-    if at.h != its.h_factored:
-        its.h_factored = 0.0
-        if not factor_systems(its.systems, its.gamma / at.h, its.alpha / at.h, its.beta / at.h):
-            at.proposed = HALF
-            at.outcome = Outcome.NOT_SOLVED
-            return
-        at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
-        its.h_factored = at.h
-        its.contraction = 1.0  # the rate of other factors tells nothing
+    if not factor(at, its):
+        return
     guess_stages(at, its)
     its.is_slow = True  # where what follows fails
     rounds = solve_stages(at, its, p, w, wanted)
@@ -435,8 +447,8 @@ def radau_step(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
             continue_last(at, its)
             at.outcome = Outcome.GOOD
         return
-    for i in range(ny):
-        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * n + i]
+    for i in range(at.ny):
+        at.x_new[1 + i] = at.x[1 + i] + its.Z[2 * at.n + i]
     at.error = estimate_error(at, its, p, w, is_new)
     if at.outcome != Outcome.GOOD:
         return
