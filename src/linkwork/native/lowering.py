@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,10 +272,20 @@ def _declarations(tables: dict[object, str], lanes: int) -> str:
     return copying + blending + (SPLINE + "\n".join(tables.values()) if tables else "")
 
 
-def _lower(
-    program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str], lanes: int
-) -> tuple[int, int, str]:
-    """Return the size of the scratch, the number of operations and the LLVM code of the program."""
+class _Plan(NamedTuple):
+    """The operations of a program in their order, and which results w hands on to other parts and to repetitions."""
+
+    given: dict[Expr, tuple[str, int]]  # inputs and parameters, where they stand
+    columns: Columns
+    wide: set[Expr]  # what is a row of numbers, one for each column
+    sequence: list[Expr]
+    handed_on: dict[Expr, int]  # with their places in w
+    late: list[Expr]  # of these, what only repetitions need: it is stored if they follow
+    work: int  # doubles of w
+
+
+def _plan(program: ComputationSequence, parameters: Sequence[Expr]) -> _Plan:
+    """Find what parts of so many operations have to hand on."""
     given: dict[Expr, tuple[str, int]] = {node: ("p", k) for k, node in enumerate(parameters)}
     given.update((node, ("x", k)) for k, node in zip(program.input_places, program.inputs, strict=False))
     again, columns = program.again, program.columns or Columns(1, frozenset(), frozenset())
@@ -293,51 +304,61 @@ def _lower(
     wide.update(node for node in sequence if not wide.isdisjoint(node.args))
     passed = list(dict.fromkeys((*across, *kept)))
     places = [*accumulate((columns.count if node in wide else 1 for node in passed), initial=0)]
-    handed_on = dict(zip(passed, places, strict=False))  # with their places in w
-    # What later parts need is stored at once, what only repetitions need if they follow.
+    handed_on = dict(zip(passed, places, strict=False))
     late = [node for node in kept if node not in across and part_of.get(node, last) == last]
-    at_once = handed_on.keys() - set(late)
-    slots: dict[Expr, list[int]] = {}
+    return _Plan(given, columns, wide, sequence, handed_on, late, places[-1])
+
+
+def _write_parts(program: ComputationSequence, by: _Plan, tables: dict[object, str], lanes: int) -> list[str]:
+    """Write the code of each part; what later ones need is stored at once."""
+    at_once, slots = by.handed_on.keys() - set(by.late), dict[Expr, list[int]]()
     for k, y in enumerate(program.outputs):
         slots.setdefault(y, []).append(k)
-
     bodies = []
-    for start in range(0, max(len(sequence), 1), PART):
-        emitter = _Emitter(given, handed_on, tables, lanes, wide, columns.count)
+    for start in range(0, max(len(by.sequence), 1), PART):
+        emitter = _Emitter(by.given, by.handed_on, tables, lanes, by.wide, by.columns.count)
         emitter.lines += [masks.unpack(lanes)] if lanes > 1 else []
-        for node in sequence[start : start + PART]:
-            (emitter.compute_row if node in wide else emitter.compute)(node)
+        for node in by.sequence[start : start + PART]:
+            (emitter.compute_row if node in by.wide else emitter.compute)(node)
             if node in at_once:
-                emitter.store(node, "w", handed_on[node], node in wide)
+                emitter.store(node, "w", by.handed_on[node], node in by.wide)
             for slot in slots.pop(node, ()):
-                emitter.store(node, *_place(program, slot), slot in columns.outputs)
-        if start + PART >= len(sequence):  # what is left are outputs that are inputs, parameters or constants
+                emitter.store(node, *_place(program, slot), slot in by.columns.outputs)
+        if start + PART >= len(by.sequence):  # what is left are outputs that are inputs, parameters or constants
             for node, those in slots.items():
                 for slot in those:
-                    emitter.store(node, *_place(program, slot), slot in columns.outputs)
-            if again:
-                emitter.repeat(f"{program.name}.more", again, late, bool(program.head))
+                    emitter.store(node, *_place(program, slot), slot in by.columns.outputs)
+            if program.again:
+                emitter.repeat(f"{program.name}.more", program.again, by.late, bool(program.head))
         bodies.append("\n".join(emitter.lines))
+    return bodies
 
-    name, work = program.name, places[-1]
+
+def _lower(
+    program: ComputationSequence, parameters: Sequence[Expr], tables: dict[object, str], lanes: int
+) -> tuple[int, int, str]:
+    """Return the size of the scratch, the number of operations and the LLVM code of the program."""
+    by = _plan(program, parameters)
+    bodies, name, work = _write_parts(program, by, tables, lanes), program.name, by.work
     whole, tail, z = (f"{name}.whole", TAIL, ", ptr %z") if program.head else (name, "", "")
     tail, z = tail + _counted(lanes), z + _counted(lanes)
     repeated = []
-    if again:
-        own = replace(columns, inputs=frozenset(wide.intersection(passed)), outputs=frozenset(), units=())
-        size, text = _repetition(program, passed, own, parameters, tables, lanes)
+    if program.again:
+        rows = frozenset(by.wide.intersection(by.handed_on))
+        own = replace(by.columns, inputs=rows, outputs=frozenset(), units=())
+        size, text = _repetition(program, [*by.handed_on], own, parameters, tables, lanes)
         work += size
         repeated.append(text)
     if len(bodies) == 1:
         text = f"define void @{whole}({ARGUMENTS}{tail}) nounwind {{\n{bodies[0]}\nret void\n}}"
-        return work, len(sequence), "\n".join([text, *repeated])
+        return work, len(by.sequence), "\n".join([text, *repeated])
     functions = [
         f"define internal void @{name}.{k}({ARGUMENTS}{tail}) nounwind noinline {{\n{body}\nret void\n}}"
         for k, body in enumerate(bodies)
     ]
     calls = "\n".join(f"call void @{name}.{k}(ptr %x, ptr %p, ptr %y, ptr %w{z})" for k in range(len(bodies)))
     functions.append(f"define void @{whole}({ARGUMENTS}{tail}) nounwind {{\n{calls}\nret void\n}}")
-    return work, len(sequence), "\n".join([*repeated, *functions])
+    return work, len(by.sequence), "\n".join([*repeated, *functions])
 
 
 def _kept(program: ComputationSequence, known: Sequence[Expr], parameters: Sequence[Expr]) -> list[Expr]:
