@@ -206,25 +206,10 @@ def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = No
     if not isinstance(model, Mechanism | Model):  # most often the name of a file
         raise UsageError(f"{model!r} is not a Model; read it first: load({str(model)!r})", "not-a-model")
     chosen = coordinates if isinstance(coordinates, Coordinates) else Coordinates(coordinates)
-    coordinates, cut = chosen.name, chosen.cut
-    if isinstance(model, Mechanism) and coordinates is None and cut is None:
+    if isinstance(model, Mechanism) and chosen.name is None and chosen.cut is None:
         return model
     stated = (model.unplaced or model.model) if isinstance(model, Mechanism) else model
-    if coordinates is not None:
-        check_choice("coordinates", coordinates, COORDINATES)
-        if stated.stated is not None and coordinates not in ("body", "auto"):
-            message = f"the system states its equations, which cannot be had in {coordinates} coordinates"
-            raise ModelError(message, "unknown-coordinates")  # of no line of the file
-    for name in cut or ():
-        check_choice("joint", name, [joint.name for joint in stated.joints])
-    settings = replace(
-        stated.simulation,
-        coordinates=stated.simulation.coordinates if coordinates is None else coordinates,
-        cut=stated.simulation.cut if cut is None else tuple(cut),
-    )
-    if cut and settings.coordinates not in WITH_CUTS:
-        message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
-        raise UsageError(f"{message}; choose {option('coordinates', *WITH_CUTS)}, or leave out the cut", "no-effect")
+    settings = _choose(stated, chosen)
     if isinstance(model, Mechanism) and settings == stated.simulation:
         return model
     _check_simulation(stated, settings)
@@ -233,9 +218,39 @@ def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = No
         from linkwork.start.by_joints import place_stated
 
         model = place_stated(given)
-    checks = look_at(model)
-    structure = Structure(model)
-    key, derived = (settings.coordinates, settings.cut, *structure.key), None
+    checks, structure = look_at(model), Structure(model)
+    shared = _share(model, structure)
+    # What events change is not stated by the model and stands behind all that is.
+    values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
+    equations, unplaced = shared.equations.with_values(values), None if model is given else given
+    return Mechanism(model, equations, shared, checks.unusual(), unplaced)
+
+
+def _choose(model: Model, chosen: Coordinates) -> Simulation:
+    """Return the settings of the model with these coordinates, where they are given."""
+    name, cut = chosen.name, chosen.cut
+    if name is not None:
+        check_choice("coordinates", name, COORDINATES)
+        if model.stated is not None and name not in ("body", "auto"):
+            message = f"the system states its equations, which cannot be had in {name} coordinates"
+            raise ModelError(message, "unknown-coordinates")  # of no line of the file
+    for joint in cut or ():
+        check_choice("joint", joint, [x.name for x in model.joints])
+    settings = replace(
+        model.simulation,
+        coordinates=model.simulation.coordinates if name is None else name,
+        cut=model.simulation.cut if cut is None else tuple(cut),
+    )
+    if cut and settings.coordinates not in WITH_CUTS:
+        message = f"joints are cut in joint coordinates, and these are {settings.coordinates} coordinates"
+        raise UsageError(f"{message}; choose {option('coordinates', *WITH_CUTS)}, or leave out the cut", "no-effect")
+    return settings
+
+
+def _share(model: Model, structure: Structure) -> Shared:
+    """Return what models of this structure share in the process, derived where no other has been."""
+    settings, derived = model.simulation, None
+    key = (settings.coordinates, settings.cut, *structure.key)
     if structure.is_extended:  # laws of others may depend on what no field says
         derived = equations_of(model)
         key = (*key, *derived.stated)
@@ -243,16 +258,13 @@ def prepare(model: Model | Mechanism, coordinates: str | Coordinates | None = No
         shared = _shared.get(key)
         if shared is not None:
             _shared.move_to_end(key)
-    if shared is None:
-        made = Shared(derived or equations_of(model), Uses(model))
-        with _lookup:  # another thread may have been quicker
-            shared = _shared.setdefault(key, made)
-            while len(_shared) > MOST_KEPT:
-                _shared.popitem(last=False)
-    # What events change is not stated by the model and stands behind all that is.
-    values = {**shared.equations.parameters, **dict(zip(shared.symbols, structure.values, strict=False))}
-    equations, unplaced = shared.equations.with_values(values), None if model is given else given
-    return Mechanism(model, equations, shared, checks.unusual(), unplaced)
+            return shared
+    made = Shared(derived or equations_of(model), Uses(model))
+    with _lookup:  # another thread may have been quicker
+        shared = _shared.setdefault(key, made)
+        while len(_shared) > MOST_KEPT:
+            _shared.popitem(last=False)
+    return shared
 
 
 def _check_simulation(model: Model, settings: Simulation) -> None:

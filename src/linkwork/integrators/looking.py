@@ -42,7 +42,6 @@ CLEAR, MET, UNCLEAR, STEEP, AT_REST = 0, 1, 2, 3, 4
 WITH_POLES = (DIV, TAN, ATAN2)  # or jumps
 EDGE = 1e-6  # of the step: nearer to its ends nothing is said to touch
 INF = math.inf
-NEAREST = 2.0  # `reach` of the bounds that are tried first, and the least
 POINTS = 8  # intervals between points of a step at which what has no bounds (solutions of linear systems) is sampled
 
 
@@ -67,7 +66,7 @@ class Look(Memory):
     samples: Pointer  # (degree + 1) n_sampled
     box: Pointer  # 2 n_inputs: bounds of the state within which no quantity is steep, where there are some
     has_box: bool
-    reach: float  # how far beyond the bounds of a step such bounds are tried next, by how far apart they are
+    reach: float  # how far beyond the bounds of a step such bounds are tried next, by how far apart these are, or more
     pause: int  # steps after which they are tried again where they were too wide, and those left of them
     left: int
     sample: int  # address of what is sampled
@@ -116,7 +115,7 @@ def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
     if n_sampled:
         points = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)  # Chebyshev's, with both ends
         m[at.from_samples : at.seen] = np.linalg.inv(np.vander(points, increasing=True)).ravel()
-    m[at.seen : at.coefficients], m[at.reach] = seen, NEAREST
+    m[at.seen : at.coefficients], m[at.reach] = seen, 1.0
     m[at.tape :] = tape
     if guards.sample:
         m[at.sample : at.at_pole].view(np.int64)[:] = guards.sample.address
@@ -338,7 +337,7 @@ def try_box(look: Look, tape: Tape) -> bool:
         out[0], out[1] = out[0] - reach, out[1] + reach
         look.box[2 * k], look.box[2 * k + 1] = out[0], out[1]
     look.has_box = are_all_gentle(tape)
-    look.reach = 2.0 * look.reach if look.has_box else max(NEAREST, 0.5 * look.reach)
+    look.reach = 2.0 * look.reach if look.has_box else max(1.0, 0.5 * look.reach)
     look.pause = 0 if look.has_box else 2 * look.pause + 1
     look.left = look.pause
     return look.has_box
