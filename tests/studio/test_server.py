@@ -132,6 +132,7 @@ def test_names_lead_nowhere_else(studio: Studio, name: str) -> None:
     for question in ({"text": "", "name": name, "mark": ""}, {"text": "", "name": name, "mark": "", "aside": True}):
         assert "error" in ask(studio, "save", **question)[0]
     assert "error" in ask(studio, "watch", name=name, mark="")[0]
+    assert not name or "error" in ask(studio, "show", text=TEXT, name=name, held=0)[0]
     assert "error" in ask(studio, "run", command="check", name=name, options="")[0]
     assert sorted(x.name for x in studio.folder.place.iterdir()) == ["arm.yaml"]
 
@@ -145,7 +146,17 @@ def test_links_out_of_the_folder_are_not_followed(studio: Studio, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "options", ["-o ../x.nc", "-o=/tmp/x.nc", "--with /etc/passwd", "--input u=../u.csv", "--units deg,../mm", "'"]
+    "options",
+    [
+        "-o ../x.nc",
+        "-o=/tmp/x.nc",
+        "-o/tmp/x.nc",
+        "-o../x.nc",
+        "--with /etc/passwd",
+        "--input u=../u.csv",
+        "--units deg,../mm",
+        "'",
+    ],
 )
 def test_options_lead_nowhere_else(studio: Studio, options: str) -> None:
     assert "error" in ask(studio, "run", command="run", name="arm.yaml", options=options)[0]

@@ -301,6 +301,7 @@ def test_a_four_bar_is_drawn_from_nothing(opened: Callable[[str | None], Page]) 
         page.press(tool)
         for place in places:
             page.click(*place)
+        assert all(page.tab.locator(".toolbar > button").all_inner_texts())
     assert page.text == DRAWN
     page.press("Undo")
     assert "drivers" not in page.text
@@ -312,6 +313,10 @@ def test_a_four_bar_is_drawn_from_nothing(opened: Callable[[str | None], Page]) 
     assert (b[0], b[1]) == pytest.approx((0.6 + 40 * metres, -0.3 - 10 * metres), abs=2 * metres)
     changed = [k for k, (x, y) in enumerate(zip(DRAWN.split("\n"), page.text.split("\n"), strict=True)) if x != y]
     assert changed == [4, 10, 11]  # the ground and the rocker, with what it weighs
+    page.press("Save")
+    page.tab.get_by_label("file name").fill("../drawn")  # refused, and asked for again
+    page.tab.keyboard.press("Enter")
+    page.until("document.querySelector('.notice').textContent.includes('looks like a path')")
     page.press("Save")
     page.tab.get_by_label("file name").fill("drawn")
     page.tab.keyboard.press("Enter")

@@ -204,6 +204,27 @@ def test_a_start_that_no_formula_gives_is_no_gap(tmp_path: Path) -> None:
     assert found["code"] == "no-start"
 
 
+@pytest.mark.slow
+def test_a_page_says_by_how_much_a_start_is_out_of_reach(tmp_path: Path) -> None:
+    """The bearings of the crank hold x = 0, and its start is at 1 m: that stays between joints, spread over a few."""
+    script = """engine.set("crank.x", 1.0); found = engine.run();"""
+    found = engine(linkwork.load("spatial_slider_crank"), tmp_path, script)
+    assert found["code"] == "cannot-close"
+    assert found["gap"] > 1.0 / 6
+
+
+@pytest.mark.slow
+def test_a_rest_is_not_doubted(tmp_path: Path) -> None:
+    """A driver of speed zero holds everything where it is: what its energies do is rounding, and balances nothing."""
+    script = """engine.set("speed", 0); found = [engine.run()];
+engine.set("speed", 9); found.push(engine.run());"""
+    rest, motion = engine(linkwork.load("slider_crank_driven"), tmp_path, script, driven=True)
+    assert rest["status"] == motion["status"] == "finished"
+    assert rest["turnedOver"] < 1e-30 < 1.0 < motion["turnedOver"]
+    assert not rest["doubtful"]
+    assert not motion["doubtful"]
+
+
 def test_a_hand_holds_a_body_where_springs_balance(tmp_path: Path) -> None:
     """A pendulum pulled aside in honey rests where the spring of the hand balances its weight; released, it falls."""
     script = """

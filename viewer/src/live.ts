@@ -14,7 +14,6 @@ import { Viewer } from "./viewer";
 const SLICE = 12; // milliseconds of computing between two pictures
 const KEPT = 10; // seconds of the clock that a free run shows
 const EVERY = 4; // pictures between two of the plots of a free run
-const DOUBTFUL = 0.01; // of the energy turned over: a balance that is off by more is told, as by `linkwork run`
 
 function isFailure(x: object | null): x is Failure {
   return x !== null && "code" in x;
@@ -275,7 +274,7 @@ export class Live {
   /** What a run says about itself: why it stopped, or that its energy does not balance. */
   private tell(motion: Motion): void {
     if (motion.status === "stopped") this.say(motion.reason);
-    else if (motion.drift > DOUBTFUL * motion.turnedOver) {
+    else if (motion.doubtful) {
       this.say(`doubtful: the energy balance is off by ${shown((100 * motion.drift) / motion.turnedOver)} %; run it with linkwork`);
     } else this.say("");
   }

@@ -155,11 +155,13 @@ export class Viewer {
       const more = results.map(({ data }) => data.n_events - data.events.length).filter((n) => n > 0);
       toolbar.events(events, more.map((n) => `and ${n} more`), (t) => this.go(t));
     }
-    toolbar.toggle("u", page.units.names, `Show values in ${page.units.names}`, () => {
-      page.units.shown = !page.units.shown;
-      this.plots.build();
-      this.refresh();
-    });
+    if (page.units.names) {
+      toolbar.toggle("u", page.units.names, `Show values in ${page.units.names}`, () => {
+        page.units.shown = !page.units.shown;
+        this.plots.build();
+        this.refresh();
+      });
+    }
     toolbar.toggle("p", "Plots", "Plots beside the picture", () => {
       document.body.classList.toggle("no-plots");
       this.refresh();

@@ -83,10 +83,10 @@ class Folder:
         raise UsageError(f"there are too many copies of '{name}'", "too-many-copies")
 
     def check_arguments(self, arguments: list[str]) -> None:
-        """Raise UsageError where an argument could lead to a file outside: as a whole, or behind an = or a comma."""
+        """Raise UsageError where an argument could lead to a file outside: as a whole, or behind -o, = or a comma."""
         root = os.path.realpath(self.place)
         for argument in arguments:
-            for part in (argument, *re.split("[=,]", argument)):
+            for part in (argument, *re.split("[=,]", re.sub(r"^-\w", "", argument))):
                 if os.path.commonpath([root, os.path.realpath(os.path.join(root, part))]) != root:
                     raise UsageError(f"'{argument}' leads out of the folder of the model", "outside")
 

@@ -149,7 +149,7 @@ class Studio(ThreadingHTTPServer):
         return {"name": self.name, "text": text, "mark": mark, **about}
 
     def show(self, text: str, name: str, held: int) -> Iterator[Answer]:
-        file = self.folder.place / (name or "untitled.yaml")  # whose folder tables and meshes are looked for in
+        file = self.folder.path(name or "untitled.yaml")  # whose folder tables and meshes are looked for in
         yield from self.worker.answers({"text": text, "file": str(file), "held": held})
 
     def watch(self, name: str, mark: str) -> Answer:

@@ -66,10 +66,15 @@ export class FileState {
   }
 
   async save(aside = false): Promise<boolean> {
-    if (!this.name && !(await this.askName())) return false;
+    const name = this.name || (await this.askName());
+    if (!name) return false;
     const { text } = this.editor;
     try {
-      const found = await askOnce<Saved>("save", { text, name: this.name, mark: this.mark, aside });
+      const found = await askOnce<Saved>("save", { text, name, mark: this.mark, aside });
+      if (name !== this.name) {
+        this.name = name; // the server takes it
+        void this.watch();
+      }
       if (found.text !== undefined) {
         this.conflict({ text: found.text, mark: found.mark });
         return false;
@@ -84,7 +89,8 @@ export class FileState {
     }
   }
 
-  private askName(): Promise<boolean> {
+  /** The name that is wanted; nothing if none is. */
+  private askName(): Promise<string> {
     const dialog = element("dialog", "", document.body);
     const form = element("form", "", dialog);
     form.method = "dialog";
@@ -101,11 +107,9 @@ export class FileState {
     field.select();
     return new Promise((done) =>
       dialog.addEventListener("close", () => {
-        const name = field.value.trim();
-        if (dialog.returnValue === "save" && name) this.name = /\.\w+$/.test(name) ? name : `${name}.yaml`;
+        const name = dialog.returnValue === "save" ? field.value.trim() : "";
         dialog.remove();
-        void (this.name && this.watch());
-        done(Boolean(this.name));
+        done(!name || /\.\w+$/.test(name) ? name : `${name}.yaml`);
       }),
     );
   }

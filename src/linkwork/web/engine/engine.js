@@ -21,7 +21,7 @@ import { Play } from "./play.js";
 /** @typedef {{status: "finished" | "stopped" | "running", reason: string, t: Float64Array, rows: number,
  *   poses: Float32Array, quantities: Quantity[], events: [string, number][], steps: number, rejected: number,
  *   evaluations: number, error: {position: number, velocity: number}, drift: number, turnedOver: number,
- *   milliseconds: number}} Motion */
+ *   doubtful: boolean, milliseconds: number}} Motion */
 /** What linkwork writes; all but these is for the engine alone.
  * @typedef {{module: string | BufferSource, name: string, analysis: string, bodies: string[],
  *   parameters: Parameter[], [key: string]: any}} Live */
@@ -31,6 +31,8 @@ import { Play } from "./play.js";
 /** A row of velocities, and by how much it changes. @typedef {{rows: Float64Array[], gaps: number[], holds: number[], resets: number[], rate: number}} Jump */
 
 const CLOSED = 1e-11, ROUNDING = 2 ** -46, HALF_THE_DIGITS = 2 ** -26, AGREEMENT = 1e-9; // as in tolerances.py
+const DOUBTFUL = 0.01; // of the energy turned over, as LIMIT in judgement.py: a balance that is off by more is told
+const ACCUMULATED = 1e-11; // of the largest energy, as in judgement.py: what rounding explains
 const SMALL = 0.05; // of the scale of a row, as in closing.py: a start no further off closes where it stands
 const REACH = 0.5; // radians, or of the length of the mechanism: a start that moves further is reached in parts
 const LEAST_PART = 1 / 64; // of the way from a start that is closed to one that is asked for
@@ -367,7 +369,7 @@ export class Engine {
       else break;
     }
     values.set(wanted);
-    if (done < 1) return this.describe_gap(q, kept);
+    if (done < 1) return this.describe_gap(q.map((x, k) => this.fixed.position.get(k) ?? x), kept);
     const v = this.aligned(q, rates);
     if ("code" in v) return v;
     this.home = { q, v: v.v };
@@ -378,7 +380,10 @@ export class Engine {
   describe_gap(q, kept) {
     const { elements, units, row_scale } = this.live.closing;
     const { gaps, gap } = this.least_gap(q, kept);
-    if (!(gap > CLOSED)) return { code: "no-start", text: "these values leave no start: a mass, a length or a direction has vanished" };
+    if (!(gap > CLOSED)) {
+      if (kept.size) return { code: "cannot-close", text: "the joints close there, but on no way from where they are" };
+      return { code: "no-start", text: "these values leave no start: a mass, a length or a direction has vanished" };
+    }
     let worst = 0;
     gaps.forEach((x, i) => {
       if (!(Math.abs(x) <= Math.abs(gaps[worst]))) worst = i;
@@ -478,7 +483,7 @@ export class Engine {
     state.set(own, 1);
     this.code.project(this.to("state"), this.to("full"), this.to("projected"), this.to("scratch"));
     const projected = this.at("projected").subarray(0, live.n_rows);
-    if (!projected.every(Number.isFinite)) return this.describe_gap(start.q, new Set());
+    if (!projected.every(Number.isFinite)) return { code: "cannot-close", text: ENDS[NOT_PROJECTED] };
     let y = [...projected];
     if (this.course) y = this.course.begin_with(y);
     if (live.periods.length) this.sample(y);
@@ -819,6 +824,7 @@ export class Engine {
       error: { position, velocity },
       drift: energy.worst,
       turnedOver: energy.turnedOver,
+      doubtful: energy.worst > DOUBTFUL * energy.turnedOver + ACCUMULATED * energy.largest && this.moves(count),
       milliseconds: this.milliseconds,
     };
   }
@@ -853,7 +859,18 @@ export class Engine {
       worst = Math.max(worst, Math.abs(forms[4][k]));
     }
     const turnedOver = Math.max(forms[0][0], ...high.map((x, i) => Math.max(x - forms[i][0], forms[i][0] - low[i])));
-    return { forms, worst, turnedOver };
+    const largest = Math.max(...high, ...low.map((x) => -x));
+    return { forms, worst, turnedOver, largest };
+  }
+
+  /** Whether velocities are above their tolerances: the energies of a rest are rounding alone. @param {number} count */
+  moves(count) {
+    const { n_q, n_v, n_rows } = this.live;
+    const [rows, atol] = [this.at("rows"), this.where("atol") + n_q];
+    for (let k = 0; k < count; k++) {
+      for (let i = 0; i < n_v; i++) if (Math.abs(rows[k * n_rows + n_q + i]) > this.numbers[atol + i]) return true;
+    }
+    return false;
   }
 
   /** All columns; the numbers of each are taken out of the rows when they are first asked for.
