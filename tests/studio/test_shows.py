@@ -106,3 +106,17 @@ def test_what_needs_python_is_replayed() -> None:
     *_, whole = answers(DRAWN + sampled + push)
     assert "live" not in whole["page"]
     assert "computes no others" in whole["trouble"]
+
+
+def test_given_coordinates_that_contradict_each_other_are_a_fault_at_their_joint() -> None:
+    """A lever of 1 m about the origin cannot have its mass centre in the origin: nothing is drawn, and all is told."""
+    text = """linkwork: 1
+name: lever
+ground: {points: {O: [0, 0]}}
+bodies: {lever: {mass: 1, inertia: 1, position: [1, 0], points: {O: [-1, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: lever.O}}
+simulation: {start: {lever.x: 0, lever.y: 0}}
+"""
+    (answer,) = Shows().answers(text, "lever.yaml", 0)
+    assert [fault["path"] for fault in answer["faults"]] == ["joints.O"]
+    assert "page" not in answer

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -66,8 +67,11 @@ class Shows:
                     yield {"frames": _frames(model), **answer}
         except ModelError as error:
             located = ModelError.together([document.locate(each) for each in error.errors])
-            page = _page_at_start(model, prepare(model, "body").place().q, [])
-            yield {"frames": _frames(model), "faults": faults(located), "page": page}
+            picture: Answer = {}
+            with suppress(ModelError):  # coordinates that are given may leave the bodies nowhere
+                page = _page_at_start(model, prepare(model, "body").place().q, [])
+                picture = {"frames": _frames(model), "page": page}
+            yield {"faults": faults(located), **picture}
         except LinkworkError as error:
             yield {"faults": [], "trouble": str(error)}
 
