@@ -393,6 +393,7 @@ WRONG = {
     "m.prismatic('R', crank['A'], coupler['A'], axis='x')": "write [1, 0]",
     "m.optimize({'l': 5}, 'max(crank.x)')": "needs a range from LOW to HIGH",
     "m.simulate(tspan=(0, 1))": "did you mean 't_end'",
+    "m.explain('gauss', assemble=True)": "choose from index-3, ggl",
     "m.simulate(dt=0.1)": "did you mean 'step'",
     "m.simulate(t_end=(0, 1))": "motions begin at t = 0",
     "m.simulate(formulation=lambda M, Psi_q, Q, gamma: (Q, gamma))": "linkwork.own.formulation",

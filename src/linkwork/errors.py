@@ -328,7 +328,7 @@ def _misfit(value: Any, parameter: Parameter) -> str:
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str | None:
     """Suggest a name for a misspelt one: "did you mean 'rod'?", or the choices if they are few and none is near."""
-    known = list(choices)
+    known = list(dict.fromkeys(choices))
     by_lower = {choice.lower(): choice for choice in reversed(known)}
     begins = [choice for choice in by_lower if len(choice) > 2 and name.lower().startswith(choice)]  # cosine: cos
     near = sorted(begins, key=len)[-1:] or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
