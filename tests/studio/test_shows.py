@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -43,6 +46,20 @@ def test_faults_stand_at_their_lines() -> None:
     assert "did you mean 'coupler'?" in fault["text"]
     assert "page" not in found  # the picture of before stays
     assert answers("a: [")[0]["faults"][0]["code"] == "yaml-syntax"
+
+
+@pytest.mark.slow
+def test_faults_name_options_as_the_commands_of_the_page_have_them() -> None:
+    question = {"text": DRAWN.replace("C: [2, 1.5], D", "C: [2, 2.5], D"), "file": "model.yaml", "held": 0}
+    done = subprocess.run(
+        [sys.executable, "-m", "linkwork.studio.shows"],
+        input=json.dumps(question) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--assemble" in done.stdout
+    assert "assemble=True" not in done.stdout
 
 
 def test_a_start_that_does_not_fit_is_a_fault_beside_its_picture() -> None:

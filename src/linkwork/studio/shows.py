@@ -21,7 +21,7 @@ from linkwork.document import Data, Document, parse
 from linkwork.driven.kinematics import kinematics
 from linkwork.elements.bodies import PlanarBody
 from linkwork.equations.parameters import Structure
-from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError
+from linkwork.errors import LinkworkError, ModelError, Unfinished, UsageError, speak_command_line
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import as_expr, symbol
 from linkwork.model import Model
@@ -187,10 +187,11 @@ def _moved(mechanism: Mechanism, driven: bool) -> tuple[Trajectory, str]:
 def main() -> None:
     """Answer texts that come as lines of JSON, each by some such lines and an empty one."""
     shows = Shows()
-    for line in sys.stdin:
-        for answer in shows.answers(**json.loads(line)):
-            print(json.dumps(plain(answer), allow_nan=False), flush=True)
-        print(flush=True)
+    with speak_command_line():  # the buttons of the page take options
+        for line in sys.stdin:
+            for answer in shows.answers(**json.loads(line)):
+                print(json.dumps(plain(answer), allow_nan=False), flush=True)
+            print(flush=True)
 
 
 if __name__ == "__main__":
