@@ -66,8 +66,7 @@ class Look(Memory):
     samples: Pointer  # (degree + 1) n_sampled
     box: Pointer  # 2 n_inputs: bounds of the state within which no quantity is steep, where there are some
     has_box: bool
-    reach: float  # how far beyond the bounds of a step such bounds are tried next, by how far apart these are, or more
-    pause: int  # steps after which they are tried again where they were too wide, and those left of them
+    pause: int  # steps after which wider bounds than those of a step are tried again, and those left of them
     left: int
     sample: int  # address of what is sampled
     at_pole: bool  # whether the step goes past what jumps at a pole
@@ -115,7 +114,7 @@ def new_look(guards: Guards, n_dense: int, seen: Sequence[float]) -> Array:
     if n_sampled:
         points = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)  # Chebyshev's, with both ends
         m[at.from_samples : at.seen] = np.linalg.inv(np.vander(points, increasing=True)).ravel()
-    m[at.seen : at.coefficients], m[at.reach] = seen, 1.0
+    m[at.seen : at.coefficients] = seen
     m[at.tape :] = tape
     if guards.sample:
         m[at.sample : at.at_pole].view(np.int64)[:] = guards.sample.address
@@ -329,15 +328,14 @@ def is_in_box(look: Look, tape: Tape) -> bool:
 def try_box(look: Look, tape: Tape) -> bool:
     """Widen the bounds that are loaded to a box in which more steps may stay; whether no quantity is steep there.
 
-    The next one reaches twice as far, or half as far where this is too wide, and is tried more and more seldom.
+    It is five times as wide. Where it is too wide, the next one is tried more and more seldom.
     """
     for k in range(tape.n_inputs):
         out = offset(tape.values, 4 * k)
-        reach = look.reach * (out[1] - out[0])
+        reach = 2.0 * (out[1] - out[0])
         out[0], out[1] = out[0] - reach, out[1] + reach
         look.box[2 * k], look.box[2 * k + 1] = out[0], out[1]
     look.has_box = are_all_gentle(tape)
-    look.reach = 2.0 * look.reach if look.has_box else max(1.0, 0.5 * look.reach)
     look.pause = 0 if look.has_box else 2 * look.pause + 1
     look.left = look.pause
     return look.has_box
