@@ -54,6 +54,7 @@ def moved(model: Model, t_end: float) -> Trajectory:
 
 SPATIAL = [name for name in shipped() if describe(name)["space"] == "spatial"]
 LEFT_OUT = {
+    "free_rigid_body": ["the shape of body 'body'"],
     "delta_robot": [f"actuator 'motor{k}'" for k in range(1, 4)],
     "stewart_platform": [
         *(f"actuator 'leg{k}'" for k in range(1, 7)),
@@ -80,7 +81,7 @@ def test_spatial_mechanisms_move_alike_from_their_decks(name: str, tmp_path: Pat
     assert left_out == LEFT_OUT.get(name, [])
     again = load(written(tmp_path / "deck", tables))
     assert [body.name for body in again.bodies] == [body.name for body in model.bodies]
-    if left_out:
+    if not all(what.startswith("the shape of") for what in left_out):
         return
     t_end = 0.02 * model.simulation.t_end
     motion, expected = (moved(x, t_end) for x in (again, model.with_start(closed.q, closed.v)))
