@@ -116,7 +116,7 @@ class Motions(NamedTuple):
     settings: Settings
 
     def team(self, times: Array, lanes: int, max_steps: int = ENOUGH, stops: tuple[float, ...] = ()) -> Team:
-        code = compile_lanes(self.motion.system, self.problem, lanes)
+        code = compile_lanes(self.motion.form, self.problem, lanes)
         return Team(self.problem, code, self.p.shape[1], times, self.settings, stops, max_steps)
 
     def alone(self, k: int, times: Array, max_steps: int = ENOUGH, stops: tuple[float, ...] = ()) -> State:

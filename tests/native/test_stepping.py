@@ -18,8 +18,8 @@ from linkwork.formulations import FORMULATIONS, right_side
 from linkwork.integrators import block
 from linkwork.native import rows
 from linkwork.native.kernels import Kernel, size_of
-from linkwork.simulation import motions
 from linkwork.simulation import outputs as results
+from linkwork.simulation import reports
 from linkwork.simulation.options import Choice
 from linkwork.simulation.problem import Motion
 from linkwork.tolerances import ROUNDING
@@ -37,6 +37,8 @@ ELSEWHERE = {
         "find_zeros",
         "sample",
         "advance_lanes",
+        "report_lanes",
+        "report_lane",
         "advance_lane",
         "project_varied",
     ),
@@ -113,7 +115,7 @@ def test_blocks_of_motions(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism, takes = prepare(load("slider_crank")), ["final(slider.x)", "max(reaction:A)", "final(crank.omega)"]
     masses = {"m1": [0.7, 1.0, 1.4], "l1": [1.0, 0.9, 1.1]}
     found = [mechanism.batch(masses, takes, t_end=0.2, step=0.05, threads=1)]
-    for module, name in ((rows, "fill_rows"), (block, "advance_block"), (motions, "fill_motions")):
+    for module, name in ((rows, "fill_rows"), (block, "advance_block"), (reports, "report_block")):
         python = getattr(module, name).python
 
         def step(*given: Any, python: Any = python) -> None:
@@ -138,5 +140,5 @@ def test_every_kernel_is_stepped_through() -> None:
     """A new kernel must be run so too, here or with its room."""
     here = {projection.project, projection.measure}
     here |= {fill_forces, results.fill_dynamics, results.fill_report, right_side.dynamics, right_side.derivative}
-    here |= {rows.fill_rows, block.advance_block, results.fill_motions}
+    here |= {rows.fill_rows, block.advance_block, reports.report_block}
     assert {kernel.name for kernel in all_kernels()} <= {kernel.name for kernel in here} | ELSEWHERE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -125,70 +126,96 @@ def why_alone(mechanism: Mechanism, names: Collection[str], how: Choice) -> str:
 
 
 class Soundness:
-    """Which values of these parameters are sound, of all points at once where only the masses of bodies matter."""
+    """Which values of these parameters are sound, of all points at once where checks find all of them alike."""
 
     def __init__(self, mechanism: Mechanism, names: Sequence[str], settings: Simulation) -> None:
         self.mechanism, self.names, self.settings = mechanism, names, settings
         uses, model = mechanism.shared.uses, mechanism.model
-        self.part = uses.dependent(model, names)
+        part, varied = uses.dependent(model, names), {*map(symbol, names)}
+        self.bodies: Sequence[Any] = part.bodies
+        self.elements: Sequence[Any] = (*part.joints, *part.forces)
         self.formulas = uses.formulas(model, names).nodes
-        self.is_simple = not any(self.depends())
-
-    def depends(self) -> Iterator[bool]:
-        """Yield for each check of joints, forces and drivers whether it depends on the parameters."""
-        part, varied = self.part, {*map(symbol, self.names)}
-        if part.events or part.signals or part.stated is not None:
-            yield True
-            return
-        numbers = Asking({symbol(name): value for name, value in self.mechanism.model.parameters.items()})
-        elements: tuple[Any, ...] = (*part.joints, *part.forces)
-        for element in elements:
-            list(element.faults(numbers))
-        laws = [x for _, x in formulas_in(part, ("drivers",))]
-        yield any(not varied.isdisjoint(ordered([x])) for x in (*numbers.asked, *laws))
+        laws = ordered([as_expr(x) for _, x in formulas_in(part, ("drivers",))])
+        self.is_simple = not (part.events or part.signals or part.stated or not varied.isdisjoint(laws))
 
     def refuses(self, values: Array) -> NDArray[np.bool_]:
         """Return, for each row of values of these parameters, whether the model is unsound with them."""
-        if not self.is_simple:
-            return np.array([self.refuses_one(row) for row in values.tolist()], dtype=bool)
-        known: dict[Expr, Any] = {symbol(name): x for name, x in self.mechanism.model.parameters.items()}
-        known |= {symbol(name): column for name, column in zip(self.names, values.T, strict=True)}
-
-        def columns(*wanted: Expr | float) -> Array:
-            found = evaluate(map(as_expr, wanted), known, numpy_arithmetic())
-            return np.column_stack([np.broadcast_to(x, len(values)) for x in (*found, 0.0)])[:, :-1]
-
-        is_finite = np.isfinite(columns(*self.formulas, *map(symbol, self.names)))
-        refused = np.asarray(~is_finite.all(axis=1))
-        for body in self.part.bodies:
-            refused |= (columns(body.mass) < 0.0).any(axis=1)
-            if isinstance(body, PlanarBody):
-                refused |= (columns(body.J()) < 0.0).any(axis=1)
-            else:
-                refused |= are_no_moments(columns(*(x for row in body.J() for x in row)), columns(*body.inertia))
-                refused |= ~(np.abs(np.linalg.norm(columns(*body.orientation), axis=1) - 1.0) <= TYPED)
+        at, refused = Rows(self.mechanism.model.parameters, self.names, values), np.ones(len(values), dtype=bool)
+        try:
+            if self.is_simple and not any(fault for element in self.elements for fault in element.faults(at)):
+                return ~np.isfinite(at.columns(*self.formulas, *map(symbol, self.names))).all(axis=1) | self.heavy(at)
+        except Undecided:
+            pass
+        for k, row in enumerate(values.tolist()):
+            with suppress(LinkworkError):
+                changed = self.mechanism.changed(dict(zip(self.names, row, strict=True)))
+                check_span(changed.model, self.settings)
+                refused[k] = False
         return refused
 
-    def refuses_one(self, row: Sequence[float]) -> bool:
-        try:
-            changed = self.mechanism.changed(dict(zip(self.names, row, strict=True)))
-            check_span(changed.model, self.settings)
-        except LinkworkError:
-            return True
-        return False
+    def heavy(self, at: Rows) -> NDArray[np.bool_]:
+        """Return whether bodies have masses and moments of inertia that no body has."""
+        refused = np.zeros(at.count, dtype=bool)
+        for body in self.bodies:
+            refused |= (at.columns(body.mass) < 0.0).any(axis=1)
+            if isinstance(body, PlanarBody):
+                refused |= (at.columns(body.J()) < 0.0).any(axis=1)
+            else:
+                refused |= are_no_moments(at.columns(*(x for row in body.J() for x in row)), at.columns(*body.inertia))
+                refused |= ~(np.abs(np.linalg.norm(at.columns(*body.orientation), axis=1) - 1.0) <= TYPED)
+        return refused
 
 
-class Asking:
-    """Numbers of a model, which notes those that it is asked for."""
+class Undecided(Exception):
+    """What is asked has not the same answer for all points."""
 
-    def __init__(self, values: Mapping[Expr, float]) -> None:
-        self.values, self.asked = values, list[Expr]()
 
-    def value(self, x: Expr | float) -> float:
-        if not isinstance(x, Expr):
-            return float(x)
-        self.asked.append(x)
-        return float(evaluate([x], self.values)[0])
+def _undecided(*_: Any) -> Any:
+    raise Undecided
+
+
+class Spread:
+    """The values of a number at all points: compared where all agree; it does nothing else that a number does."""
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undecided
+    __pow__ = __rpow__ = __neg__ = __abs__ = __float__ = __bool__ = __eq__ = __ne__ = _undecided
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def _agree(self, compare: Callable[[Any, Any], Any], other: Any) -> bool:
+        found = compare(self.values, other.values if isinstance(other, Spread) else other)
+        return bool(found.all()) if found.all() or not found.any() else bool(_undecided())
+
+    def __lt__(self, other: Any) -> bool:
+        return self._agree(np.less, other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._agree(np.less_equal, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._agree(np.greater, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._agree(np.greater_equal, other)
+
+
+class Rows:
+    """The numbers of a model at many points, rows of values of parameters with these names."""
+
+    def __init__(self, parameters: Mapping[str, float], names: Sequence[str], values: Array) -> None:
+        self.count, self.known = len(values), dict[Expr, Any]()
+        self.known |= {symbol(name): x for name, x in parameters.items()}
+        self.known |= {symbol(name): column for name, column in zip(names, values.T, strict=True)}
+
+    def columns(self, *wanted: Expr | float) -> Array:
+        found = evaluate(map(as_expr, wanted), self.known, numpy_arithmetic())
+        return np.column_stack([np.broadcast_to(x, self.count) for x in (*found, 0.0)])[:, :-1]
+
+    def value(self, x: Expr | float) -> Any:
+        (found,) = evaluate([as_expr(x)], self.known, numpy_arithmetic())
+        return Spread(found) if np.ndim(found) else float(found)
 
     def is_constant(self, x: Expr | float) -> bool:
-        return not any(node.op == "symbol" and node not in self.values for node in ordered([as_expr(x)]))
+        return not any(node.op == "symbol" and node not in self.known for node in ordered([as_expr(x)]))

@@ -217,19 +217,26 @@ class Places:
         return found
 
     @kept
+    def _by_mass(self) -> tuple[Array, Array]:
+        """Return Psi_q M^-1/2, and the lengths of its rows."""
+        if self.equations.is_diagonal:
+            scaled = self.entries * (1.0 / np.sqrt(self.diagonal))[:, self.equations.pattern[1]]
+            return self.matrices(scaled), np.sqrt(self._sums(scaled * scaled))
+        J = self.Psi_q @ self._roots[1]
+        return J, np.asarray(np.linalg.norm(J, axis=2))
+
+    @property
+    def row_length(self) -> Array:
+        """The lengths of the rows of Psi_q M^-1/2."""
+        return self._by_mass[1]
+
+    @kept
     def unit(self) -> Array:
         """Return Psi_q M^-1/2 with rows of length one."""
         least = 0.0 if self.equations.chart.kind == "stated" else ROUNDING
         vanishing = np.sqrt(self._sums((self.entries * self._ratio) ** 2)) <= least
-        if self.equations.is_diagonal:
-            i, j = self.equations.pattern
-            scaled = self.entries * (1.0 / np.sqrt(self.diagonal))[:, j]
-            lengths = np.sqrt(self._sums(scaled * scaled))
-            J = self.matrices(scaled / np.maximum(lengths, TINY)[:, i])
-        else:
-            J = self.Psi_q @ self._roots[1]
-            J = J / np.maximum(np.linalg.norm(J, axis=2), TINY)[:, :, None]
-        return np.where(vanishing[:, :, None], 0.0, J)
+        J, lengths = self._by_mass
+        return np.where(vanishing[:, :, None], 0.0, J / np.maximum(lengths, TINY)[:, :, None])
 
     @kept
     def singular_values(self) -> Array:

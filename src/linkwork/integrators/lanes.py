@@ -150,6 +150,12 @@ class Code:
     in_p: Mapping[int, int]
     functions: Sequence[NativeFunction]  # all of these
 
+    def prepare(self, p: Array) -> Array:
+        """Return rows of p that have these addresses."""
+        p = p.copy()
+        p.view(np.int64)[:, [*self.in_p]] = [*self.in_p.values()]
+        return p
+
 
 def address_in_lanes(function: Kernel, lanes: int) -> int:
     return function.address if lanes == 1 else function.in_lanes(lanes).addresses[function.name]
@@ -198,8 +204,7 @@ class Team(Track):
         self.p, self.w, self.seats = allocate(n_p * n), allocate(len(s.w) * n), allocate(2 * n)
 
     def prepare(self, p: Array) -> Array:
-        p = p.copy()
-        p.view(np.int64)[:, [*self.code.in_p]] = [*self.code.in_p.values()]
+        p = self.code.prepare(p)
         for one in p[:1]:  # sizes stand there for lanes without a motion too
             self.p.reshape(-1, self.code.lanes)[:] = one[:, None]
         return p

@@ -7,10 +7,9 @@ the reason why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,38 +27,41 @@ from linkwork.compiled.system import (
     System,
     compile_system,
     put_header,
-    repetitions,
 )
 from linkwork.constraints import projection
 from linkwork.equations.equations import DEAD, TIME, Equations
 from linkwork.equations.implicit import N_WORK
+from linkwork.equations.place import aside
 from linkwork.equations.places import Places
 from linkwork.equations.programs import BASIC
 from linkwork.equations.solution import EPS
 from linkwork.errors import ModelError
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, substitute
+from linkwork.expressions import evaluation
+from linkwork.expressions.evaluation import numpy_arithmetic, substitute
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.integrators.block import Advanced, Track
 from linkwork.integrators.integrate import Problem, Settings
 from linkwork.integrators.lanes import Code, Team, lanes_for, refusal
-from linkwork.native.kernels import size_of
 from linkwork.native.lowering import NativeFunction
 from linkwork.native.rows import evaluate_rows
 from linkwork.readings import Quantity, Readings
+from linkwork.records import kept
 from linkwork.simulation.judgement import ACCUMULATED, LIMIT
 from linkwork.simulation.options import Choice
-from linkwork.simulation.outputs import ENERGY, count_turns, euler_gap, fill_motions, rates
+from linkwork.simulation.outputs import ENERGY, count_turns, euler_gap
 from linkwork.simulation.passages import SINGULAR
 from linkwork.simulation.problem import MOST_TIMES, UNSEEN, Form, more_repetitions
+from linkwork.simulation.reports import REPORTING, Column, Evaluated, columns_of, evaluate
 from linkwork.start.branches import check_branch
 from linkwork.start.closing import REACH, SMALL
-from linkwork.tolerances import AGREEMENT, CLOSED, HALF_THE_DIGITS, NEGLIGIBLE, TYPED
+from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, HALF_THE_DIGITS, NEGLIGIBLE, TYPED
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 PROJECTING = "constraints", "close", "align", "retract"  # what a projection calls, by addresses in p
 GUARDING = "switches", "sampled"  # what steps look along
+NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,27 +92,41 @@ class Plan:
     def t_end(self) -> float:
         return float(self.times[-1])
 
+    @kept
+    def columns(self) -> Mapping[str, Column]:
+        return columns_of(self.system)
+
+    @kept
+    def code(self) -> Code | None:
+        """Machine code for lanes, where the problem lets it."""
+        if refusal(self.problem):
+            return None
+        # Free and driven motions have programs of one name: the code tells them apart.
+        derivative, by = self.form.derivative, self.problem.project
+        key = "lanes", derivative.name, derivative.code, by and by.address
+        make = partial(compile_lanes, self.form, self.problem, lanes_for(derivative))
+        found: Code = self.mechanism.shared.compiled(key, lambda _: make())
+        return found
+
     def track(self) -> Track | Team:
-        """Make memory for one thread, in lanes where the problem lets it."""
-        s, derivative = self.system, self.form.derivative
+        """Make memory for one thread."""
+        s = self.system
         n_p = s.first_of_parameters + s.functions["prepare"].outputs
         limits = n_p, self.times, self.control, self.stops, self.max_steps
-        if refusal(self.problem):
-            return Track(self.problem, *limits)
-        # Free and driven motions have programs of one name: the code tells them apart.
-        key = "lanes", derivative.name, derivative.code, self.problem.project and self.problem.project.address
-        make = partial(compile_lanes, self.system, self.problem, lanes_for(derivative))
-        return Team(self.problem, self.mechanism.shared.compiled(key, lambda _: make()), *limits)
+        return Team(self.problem, self.code, *limits) if self.code else Track(self.problem, *limits)
 
 
-def compile_lanes(system: System, problem: Problem, lanes: int) -> Code:
-    """Compile machine code for so many motions of a problem at once."""
-    derivative, by, guards = problem.derivative, problem.project, problem.guards
+def compile_lanes(form: Form, problem: Problem, lanes: int) -> Code:
+    """Compile machine code for so many motions of a problem, and for their reports, at once."""
+    derivative, by, guards, dynamics = problem.derivative, problem.project, problem.guards, form.dynamics
     assert isinstance(derivative, NativeFunction)
     assert by is None or isinstance(by, NativeFunction)
-    needed = PROJECTING if by else ()
-    code = system.in_lanes((derivative.name, *needed, *(GUARDING if guards else ()), "jumps"), lanes)
+    needed = (*REPORTING, *(PROJECTING if by else ()))
+    code = form.system.in_lanes(
+        (derivative.name, dynamics.name, *needed, *(GUARDING if guards else ()), "jumps"), lanes
+    )
     in_p = {PLACES[name]: code[name].address for name in needed if name in code}
+    in_p[PLACES["dynamics"]] = code[dynamics.name].address
     project = {f.name: f for f in (projection.project, projection.measure)}[by.name] if by else None
     if guards:
         watch, sample = map(code.get, GUARDING)
@@ -160,16 +176,20 @@ def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Arr
     leave(~places.is_regular, "mass")
     if plan.is_driven:
         leave((places.rank < len(plan.equations.v)) | (places.rank < places.m), "singular")
-    leave(has_no_branch(places), "singular")  # of driven ones there is none any more
     p, exact, eps = measure(plan.system, plan.form.how, plan.form.header, places)
+    a = accelerations(plan, places, p)
+    lost = has_no_branch(places, a)  # of driven ones there is none any more
+    if lost.any():
+        leave(lost, "singular")
+        p, exact, eps, a = p[~lost], p[~lost] if exact is p else exact[~lost], eps[~lost], a[~lost]
     s, n_q, n = plan.system, plan.system.n_q, plan.system.n_q + plan.system.n_v
     onto = projection.of_system(s)
     x = np.column_stack([np.zeros(len(p)), places.q, places.v, np.zeros((len(p), N_WORK))])
     y = np.ascontiguousarray(evaluate_rows(onto, x, p)[:, : n + N_WORK])
     loop_p = p.copy()
     accuracy = UNSEEN * plan.control.rtol
-    put_header(loop_p, {"repetitions": counts(places.smallest, eps, accuracy) + more_repetitions(s)})
-    length, rate = extents(plan, places, p)
+    put_header(loop_p, {"repetitions": repetitions_of(places.smallest, eps, accuracy) + more_repetitions(s)})
+    length, rate = extents(plan, places, a)
     scale = np.where(plan.equations.lengths[:n], length[:, None], 1.0)
     if plan.equations.n_states:
         found = values_of(plan.equations, plan.equations.chart.state_scales, places)
@@ -182,7 +202,7 @@ def values_of(e: Equations, outputs: Sequence[Expr], places: Places) -> Array:
     """Evaluate expressions of parameters, t, q and v at all places."""
     known = dict(zip(e.parameters, places.values.T, strict=True))
     known |= {TIME: 0.0, **dict(zip(e.q, places.q.T, strict=True)), **dict(zip(e.v, places.v.T, strict=True))}
-    found = evaluate(outputs, known, numpy_arithmetic())
+    found = evaluation.evaluate(outputs, known, numpy_arithmetic())
     return np.column_stack([np.broadcast_to(x, len(places.q)) for x in found])
 
 
@@ -309,25 +329,47 @@ def has_other_velocities(given: Places, place: Places) -> NDArray[np.bool_]:
     return np.asarray(((fastest > 0.0) & (changes > SMALL * fastest)).any(axis=1))
 
 
-def has_no_branch(places: Places) -> NDArray[np.bool_]:
-    """Find where velocities at a singular position belong to no branch."""
-    found = np.zeros(len(places.q), dtype=bool)
-    for k in np.flatnonzero(places.rank < places.m):
+def has_no_branch(places: Places, a: Array) -> NDArray[np.bool_]:
+    """Find where velocities at a singular position belong to no branch; the accelerations are a."""
+    found = places.rank < places.m
+    if found.any():
+        found[found] = ~follow_branch(places.chosen(found), a[found])
+    for k in np.flatnonzero(found):
         try:
             check_branch(places[int(k)])
+            found[k] = False
         except ModelError:
-            found[k] = True
+            pass
     return found
 
 
-def counts(smallest: Array, eps: Array, *accuracy: float) -> NDArray[np.int64]:
-    """Count repetitions of the linear solution, of each motion."""
-    known: dict[tuple[float, float], int] = {}
-    pairs = [*zip(smallest.tolist(), eps.tolist(), strict=True)]
-    for pair in pairs:
-        if pair not in known:
-            known[pair] = repetitions(*pair, *accuracy)
-    return np.array([known[pair] for pair in pairs], dtype=np.int64)
+def follow_branch(places: Places, a: Array) -> NDArray[np.bool_]:
+    """Whether velocities, or from rest accelerations, are seen at once to satisfy u . gamma = 0, see `check_branch`."""
+
+    def fastest(v: Array) -> Array:
+        return np.asarray(np.abs(v / places.v_scale).max(axis=1, initial=0.0))
+
+    def gamma(v: Array) -> Array:
+        at_rest = np.zeros((len(v), v.shape[1] + places.m))
+        return -places.run("report", places.q, v, at_rest)[:, -places.m :]
+
+    v = np.where((fastest(places.v) ** 2 <= TYPED * fastest(a))[:, None], a, places.v)
+    rows, unit = places.row_length, places.unit
+    left = np.linalg.svd(np.where(places.is_finite[:, None, None], unit, 0.0))[0]
+    left = np.where((np.arange(places.m) < places.rank[:, None])[:, :, None], 0.0, np.swapaxes(left, 1, 2))
+    others = fastest(v)[:, None] * places.v_scale * aside(v.shape[1])
+    here, there = gamma(v) / rows, gamma(others) / rows
+    size = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1))
+    u = np.linalg.norm(np.einsum("kij,kj->ki", left, here), axis=1)
+    has_rows = np.asarray(unit.any(axis=2)).all(axis=1)
+    return np.asarray((u <= TYPED * size) & (fastest(v) > 0.0) & has_rows)
+
+
+def repetitions_of(smallest: Array, eps: Array, accuracy: float = EPSILON) -> NDArray[np.int64]:
+    """Count repetitions of the linear solution of each motion, see `repetitions`."""
+    ratio = eps / np.maximum(smallest * smallest, 10 * eps)
+    count = np.ceil(np.log(np.where(10 * ratio < 1.0, accuracy, EPSILON)) / np.log(ratio)) - 2
+    return np.asarray(np.maximum(count, 0.0), dtype=np.int64)
 
 
 def measure(s: System, how: Choice, about: Mapping[str, object], places: Places) -> tuple[Array, Array, Array]:
@@ -340,7 +382,7 @@ def measure(s: System, how: Choice, about: Mapping[str, object], places: Places)
     most = np.where(is_light & (inertia.size > 0), MOST_OF_LIGHT, MOST_REPETITIONS)
     header: dict[str, object] = {
         **about,
-        "repetitions": counts(places.smallest, eps) + more_repetitions(s),
+        "repetitions": repetitions_of(places.smallest, eps) + more_repetitions(s),
         "most_repetitions": np.where(places.depend_only_here, 0, most),
     }
     scale = 1.0 / np.hstack([places.scales, places.row_scale])
@@ -355,11 +397,15 @@ def measure(s: System, how: Choice, about: Mapping[str, object], places: Places)
     return p, exact, eps
 
 
-def extents(plan: Plan, places: Places, p: Array) -> tuple[Array, Array]:
-    """Find a length and a rate of each motion, see `Motion.find_extent`."""
-    n_q, n, count = plan.system.n_q, plan.system.n_q + plan.system.n_v, len(p)
+def accelerations(plan: Plan, places: Places, p: Array) -> Array:
+    count, n_q = len(p), plan.system.n_q
     x = np.column_stack([np.zeros(count), places.q, places.v, np.zeros((count, N_WORK))])
-    a = np.abs(evaluate_rows(plan.form.dynamics, x, p)[:, n_q:n])
+    return evaluate_rows(plan.form.dynamics, x, p)[:, n_q : n_q + plan.system.n_v]
+
+
+def extents(plan: Plan, places: Places, a: Array) -> tuple[Array, Array]:
+    """Find a length and a rate of each motion, see `Motion.find_extent`."""
+    n_q, n, a = plan.system.n_q, plan.system.n_q + plan.system.n_v, np.abs(a)
     length = np.where(places.arm > 0.0, places.arm, 1.0)
     by = np.where(plan.equations.lengths[n_q:n], length[:, None], 1.0)
     paces = np.hstack([np.abs(places.v) / by, np.sqrt(0.5 * a / by)])
@@ -367,59 +413,34 @@ def extents(plan: Plan, places: Places, p: Array) -> tuple[Array, Array]:
     return length, np.minimum(np.where(pace * plan.t_end > TYPED, pace, 1.0 / plan.t_end), MOST_TIMES / plan.t_end)
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """Report rows of motions, each (t, q, v, a, lam), the work done, and what was found at them."""
-
-    x: Array
-    work: Array
-    outputs: Array
-    gap: Array
-    rate: Array
-    contradiction: Array
-    log_det: Array
-    extremes: Array
-
-
-def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows) -> Evaluated:
-    """Evaluate the motions at some of their report times."""
-    s = plan.system
-    n, count, n_rows = s.n_q + s.n_v, len(begun.p), len(chosen)
-    ny, width, n_out = n + N_WORK, 1 + n + s.n_v + s.m, s.functions["report"].outputs
-    x, rows = np.empty((count, n_rows, width)), advanced.rows[:, chosen]
-    x[:, :, 0], x[:, :, 1 : 1 + n] = plan.times[chosen], rows[:, :, :n]
-    outputs, measured = np.empty((count, n_rows, n_out)), np.empty((count, 4, n_rows))
-    extremes = np.zeros((count, 2, width))
-    inner = max(plan.form.dynamics.work, s.functions["report"].work, s.functions["close"].work)
-    w = np.empty(size_of(rates, ny, s.m) + s.functions["close"].outputs + inner)
-    given = begun.p.shape[1], begun.p.copy(), begun.exact.copy()
-    fill_motions(count, n_rows, ny, *given, x, np.empty((n_rows, s.n_q)), outputs, measured, extremes, w)
-    found = outputs[:, :, : n_out - 2 * s.m]
-    gap, rate, contradiction, log_det = np.moveaxis(measured, 1, 0)
-    return Evaluated(x, rows[:, :, n:], found, gap, rate, contradiction, log_det, extremes)
+def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows, names: Collection[str]) -> Motions:
+    """Evaluate the motions at some of their report times, for quantities of these names."""
+    known, names = plan.columns, {*names}
+    if "error:position" in names and plan.mechanism.model.space == "spatial":
+        names |= {*plan.equations.q_names}
+    if "energy:drift" in names:
+        names |= {*ENERGY.names}
+    wanted = {name: known[name].place for name in ("log det", *sorted(names)) if name in known}
+    wanted |= {f"{name} rate": place + 1 for name, place in wanted.items() if known[name].turns}
+    system, times = plan.system, plan.times
+    at = evaluate(system, plan.code, times, begun.p, begun.exact, advanced.rows, chosen, wanted)
+    return Motions(plan, at, times[chosen])
 
 
 def doubts(plan: Plan, begun: Begun, advanced: Advanced, at: Evaluated) -> list[str]:
     """Say of each motion what speaks against it, see `is_beyond_doubt`; a singular position that it may have passed."""
     s, places = plan.system, begun.places
-    residual = np.maximum(advanced.residuals[:, 1], advanced.residuals[:, 2] / begun.rate)
-    is_closed = residual <= AGREEMENT * np.minimum(places.length, 1.0)
-    kinetic, potential = at.outputs[:, :, 0], at.outputs[:, :, 1]
-    dissipated, supplied = at.work[:, :, 0], at.work[:, :, 1]
-    total = kinetic + potential + dissipated - supplied
-    worst = np.abs(total - total[:, :1]).max(axis=1)
-    forms = np.stack([kinetic, potential, dissipated, supplied])
-    first, most, least = forms[:, :, 0], forms.max(axis=2), forms.min(axis=2)
-    turned_over = np.maximum(most[0], np.maximum(most - first, first - least).max(axis=0))
-    largest = np.maximum(most.max(axis=0), -least.min(axis=0))
-    good = np.isfinite(at.outputs).all(axis=(1, 2))
+    good = at.is_finite == 1.0
     if not plan.is_driven:
-        good &= is_closed
-        good &= worst <= LIMIT * turned_over + ACCUMULATED * largest
+        residual = np.maximum(advanced.residuals[:, 1], advanced.residuals[:, 2] / begun.rate)
+        good &= residual <= AGREEMENT * np.minimum(places.length, 1.0)
+        turned_over = np.maximum(at.most[:, 0], np.maximum(at.most - at.first, at.first - at.least).max(axis=1))
+        largest = np.maximum(at.most.max(axis=1), -at.least.min(axis=1))
+        good &= at.worst <= LIMIT * turned_over + ACCUMULATED * largest
         good &= contradictions(s, places, at) <= LIMIT
     reasons = np.where(good, "", "doubtful")
     reasons[good & may_pass_singular(s, at)] = "singular"
-    return [str(x) for x in reasons]
+    return [*map(str, reasons.tolist())]
 
 
 def contradictions(s: System, places: Places, at: Evaluated) -> Array:
@@ -427,7 +448,7 @@ def contradictions(s: System, places: Places, at: Evaluated) -> Array:
     if not s.m:
         return np.zeros(len(places.q))
     n = s.n_q + s.n_v
-    largest, sizes = at.contradiction.max(axis=1), np.abs(at.extremes)
+    largest, sizes = at.contradiction, np.abs(at.extremes)
     v, a, lam = sizes[:, :, 1 + s.n_q : 1 + n], sizes[:, :, 1 + n : 1 + n + s.n_v], sizes[:, :, 1 + n + s.n_v :]
     held = (lam * (places.size / places.row_scale)[:, None]).max(axis=(1, 2))
     size = (a / places.v_scale[:, None]).max(axis=(1, 2)) + (v / places.v_scale[:, None]).max(axis=(1, 2)) ** 2
@@ -437,7 +458,7 @@ def contradictions(s: System, places: Places, at: Evaluated) -> Array:
 
 def may_pass_singular(s: System, at: Evaluated) -> NDArray[np.bool_]:
     """Whether the determinant falls anywhere so fast that it could vanish, see `find_singular`."""
-    log_det = at.log_det
+    log_det = at.table["log det"]
     found = np.zeros(len(log_det), dtype=bool)
     if s.m == 0 or log_det.shape[1] < 3:
         return found
@@ -453,33 +474,26 @@ def may_pass_singular(s: System, at: Evaluated) -> NDArray[np.bool_]:
 
 
 class Motions(Readings):
-    """Report rows of many motions by the names of results: arrays with a row for each motion."""
+    """Report rows of many motions by the names of results: arrays with a row for each motion, empty if not wanted."""
 
     def __init__(self, plan: Plan, at: Evaluated, times: Array) -> None:
-        self.name, self.t = plan.mechanism.model.name, times
-        e, x, m = plan.equations, at.x, plan.system.m
-        ends = np.cumsum([1, len(e.q), len(e.v), len(e.v), m]).tolist()
-        blocks = [x[:, :, a:b] for a, b in pairwise(ends)]
-        tables = dict(zip((*e.chart.state, "lam"), blocks, strict=True))
-        first = 2
-        for kind in e.outputs:
-            columns = at.outputs[:, :, first : first + len(e.columns[kind].labels)]
-            turning = e.turning_outputs.get(kind)
-            tables[kind] = count_turns(times, columns, turning) if turning else columns
-            first += len(e.columns[kind].labels)
-        self._found = {"t": Quantity(np.broadcast_to(times, x.shape[:2]), "s")}
-        for kind, values in tables.items():
-            _, names, units = e.columns[kind]
-            self._found |= {n: Quantity(values[:, :, k], u) for k, (n, u) in enumerate(zip(names, units, strict=True))}
-        energies = at.outputs[:, :, 0], at.outputs[:, :, 1], at.work[:, :, 0], at.work[:, :, 1]
-        self._found |= {name: Quantity(values, "J") for name, values in zip(ENERGY.names, energies, strict=True)}
-        total = energies[0] + energies[1] + energies[2] - energies[3]
-        self._found["energy:drift"] = Quantity(total - total[:, :1], "J")
-        self._found["error:velocity"] = Quantity(at.rate, "m/s, rad/s")
-        gap, model = at.gap, plan.mechanism.model
-        if model.space == "spatial":
-            gap = np.maximum(gap, euler_gap(tables["q"], len(model.bodies)))
-        self._found["error:position"] = Quantity(gap, "m, rad")
+        self.name, self.t, self.evaluated = plan.mechanism.model.name, times, at
+        rows, table = (len(at.worst), len(times)), dict(at.table)
+        for name, (_, _, turns) in plan.columns.items():
+            if turns and name in table:
+                table[name] = count_turns(times, np.stack([table[name], table[f"{name} rate"]], axis=2), [0])[:, :, 0]
+        if ENERGY.names[0] in table:
+            forms = [table[name] for name in ENERGY.names if name in table]
+            total = forms[0] + forms[1] + forms[2] - forms[3] if len(forms) == len(ENERGY.names) else forms[0]
+            table["energy:drift"] = total - total[:, :1]
+        if "error:position" in table and plan.mechanism.model.space == "spatial":
+            q = np.stack([table[name] for name in plan.equations.q_names], axis=2)
+            table["error:position"] = np.maximum(
+                table["error:position"], euler_gap(q, len(plan.mechanism.model.bodies))
+            )
+        units = {name: column.unit for name, column in plan.columns.items()} | {"energy:drift": "J"}
+        self._found = {name: Quantity(table.get(name, NOTHING), unit) for name, unit in units.items()}
+        self._found["t"] = Quantity(np.broadcast_to(times, rows), "s")
 
     @property
     def quantities(self) -> dict[str, Quantity]:

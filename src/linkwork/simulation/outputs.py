@@ -166,14 +166,18 @@ def find_report(
         found.contradiction[k] = largest_scaled(offset(reported, about.n_report - m), by.rows, m)
         call(about.close, row, p, closed, scratch)
         found.gap[k] = largest(offset(closed, 1 + n), m)
-        reciprocals = offset(closed, 1 + n + m)
-        log_det, product = 0.0, 1.0
-        for i in range(about.n_v + m):
-            product *= reciprocals[i]
-            if not 1.0 / LARGE < abs(product) < LARGE:
-                log_det -= math.log(abs(product))
-                product = 1.0
-        found.log_det[k] = log_det - math.log(abs(product))
+        found.log_det[k] = log_det(offset(closed, 1 + n + m), about.n_v + m)
+
+
+def log_det(reciprocals: Pointer, count: int) -> float:
+    """Return log |det| of a matrix with these reciprocals of its pivots."""
+    found, product = 0.0, 1.0
+    for i in range(count):
+        product *= reciprocals[i]
+        if not 1.0 / LARGE < abs(product) < LARGE:
+            found -= math.log(abs(product))
+            product = 1.0
+    return found - math.log(abs(product))
 
 
 @kernel
@@ -190,32 +194,6 @@ def fill_report(
 ) -> None:
     """Fill the report of one motion, see `find_report`."""
     find_report(n_rows, n_held, x, held, p, outputs, measured, extremes, w)
-
-
-@kernel
-def fill_motions(
-    count: int,
-    n_rows: int,
-    ny: int,
-    n_p: int,
-    parameters: Pointer,
-    exact: Pointer,
-    x: Pointer,
-    qd: Pointer,
-    outputs: Pointer,
-    measured: Pointer,
-    extremes: Pointer,
-    w: Pointer,
-) -> None:
-    """Fill, of many motions without events, each with its p, what `find_rates` and `find_report` find."""
-    about = header(parameters)
-    width = 1 + about.n_q + 2 * about.n_v + about.m
-    for k in range(count):
-        rows = offset(x, k * n_rows * width)
-        find_rates(n_rows, ny, 0, w, offset(parameters, k * n_p), rows, qd, w)
-        found = offset(outputs, k * n_rows * about.n_report)
-        of = offset(measured, 4 * k * n_rows)
-        find_report(n_rows, 0, rows, w, offset(exact, k * n_p), found, of, offset(extremes, 2 * k * width), w)
 
 
 class Report(NamedTuple):

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.driven.planning import Soundness, plan_kinematics, plan_simulations
+from linkwork.equations.implicit import N_WORK
 from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, check_extra, checked_call
 from linkwork.integrators.integrate import End
 from linkwork.model import Model
-from linkwork.simulation.motions import Motions, Plan, begin, doubts, evaluate_motions
+from linkwork.simulation.motions import Plan, begin, doubts, evaluate_motions
 from linkwork.simulation.options import Start, coordinates_of
-from linkwork.simulation.outputs import MOST_GIGABYTES, bytes_needed
 from linkwork.studies.journal import FINISHED, REASON, REFUSED, STATUSES, STOPPED, record_type
+from linkwork.studies.points import CHUNK
 from linkwork.studies.states import STATES, State
 from linkwork.studies.taking import OF_EVENTS, read_take
 from linkwork.studies.trial import Trial
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-BLOCK = 1024  # motions that a thread takes at a time: Python's share of them is then a microsecond each
+NEAR = 16 * 2**20  # bytes of rows at a time that stay near the processor
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Batch:
     trial: Trial
     names: Sequence[str]
     interrupted: bool  # whether motions are to be expected that events or another method interrupt
+    reads: frozenset[str] = frozenset()  # quantities that are taken
 
     @staticmethod
     def of(trial: Trial, names: Sequence[str], first: Trajectory | State) -> Batch:
@@ -61,7 +63,8 @@ class Batch:
         if not isinstance(first, Trajectory):
             return Batch(trial, names, False)
         changes_method = any(note.code == "stiff" for note in first.info.notes)
-        return Batch(trial, names, bool(first.events.names) or changes_method)
+        reads = {name for take in trial.takes for name in take.names(first)}
+        return Batch(trial, names, bool(first.events.names) or changes_method, frozenset(reads))
 
     @cached_property
     def plan(self) -> Plan | str:
@@ -85,7 +88,7 @@ class Batch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave machine code and memory in their process."""
-        return Batch, (self.trial, self.names, self.interrupted)
+        return Batch, (self.trial, self.names, self.interrupted, self.reads)
 
     @cached_property
     def soundness(self) -> Soundness:
@@ -107,11 +110,11 @@ class Batch:
 
     @cached_property
     def size(self) -> int:
-        """Points of a block."""
+        """Points of a block: as many as of a chunk, so that Python's share of each is small, if rows are few."""
         if isinstance(self.plan, str):
-            return BLOCK
-        needed = bytes_needed(self.plan.equations, len(self.plan.times)) * (cpu_count() or 1)
-        return max(1, min(BLOCK, int(MOST_GIGABYTES * 10**9 / needed)))
+            return CHUNK
+        row = len(self.plan.equations.q) + len(self.plan.equations.v) + N_WORK + len(self.reads)
+        return max(CHUNK // 8, min(CHUNK, NEAR // (8 * row * len(self.plan.times))))  # lanes are full most of the time
 
     @np.errstate(all="ignore")  # what is not finite is looked for where it matters
     def compute(self, points: Array) -> Block:
@@ -148,9 +151,8 @@ class Batch:
         rows = self.rows_needed(plan, found.steps[has_reached])
         if not has_reached.all():
             begun, found, numbers = begun.chosen(has_reached), found.chosen(has_reached), numbers[has_reached]
-        at = evaluate_motions(plan, begun, found, rows)
-        left[numbers] = doubts(plan, begun, found, at)
-        motions = Motions(plan, at, plan.times[rows])
+        motions = evaluate_motions(plan, begun, found, rows, self.reads)
+        left[numbers] = doubts(plan, begun, found, motions.evaluated)
         taken = np.empty((len(numbers), len(takes)))
         for j, take in enumerate(takes):
             if take.reduction in OF_EVENTS:

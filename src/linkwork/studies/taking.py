@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.errors import UsageError, check_choice, did_you_mean
+from linkwork.expressions.evaluation import ordered
 from linkwork.readings import REDUCTIONS, Readings
 from linkwork.trajectory import Trajectory
 
@@ -31,6 +32,12 @@ class Take(NamedTuple):
     @property
     def needs_all_rows(self) -> bool:
         return self.reduction not in (*OF_EVENTS, "first", "final")
+
+    def names(self, motion: Readings) -> list[str]:
+        """Return the names of the quantities that are read."""
+        if self.reduction in OF_EVENTS:
+            return []
+        return [str(x.value) for x in ordered([motion.formula(self.of)]) if x.op == "symbol"]
 
     def of_motion(self, motion: Readings) -> float:
         if self.reduction in OF_EVENTS and isinstance(motion, Trajectory):
