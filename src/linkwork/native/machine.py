@@ -25,6 +25,9 @@ def binding() -> Any:
     """Import llvmlite when it is first needed: a command that computes nothing must not wait for it."""
     import llvmlite.binding
 
+    # For loops over many arrays, such as those of radau5, LLVM would spend two thirds of its time on choosing what to
+    # add to which address; processors with addresses of base and index run as fast without.
+    llvmlite.binding.set_option("linkwork", "-disable-lsr")
     return llvmlite.binding
 
 
