@@ -278,7 +278,8 @@ class Readings(Mapping[str, Array]):
         )
         scale /= float(units.parse_unit(plain(self.unit(name))).factor)
         da, db = (h * scale * self[rates[0]][i] for i in (k, k + 1))
-        return np.asarray(a + s * (da + s * (3.0 * (b - a) - 2.0 * da - db + s * (2.0 * (a - b) + da + db))))
+        bend: Array = 3.0 * (b - a) - 2.0 * da - db + s * (2.0 * (a - b) + da + db)
+        return np.asarray(a + s * (da + s * bend))
 
     def when(self, equation: str) -> Array:
         """Return the times at which an equation of named quantities holds: motion.when("crank.phi = 90 deg")."""

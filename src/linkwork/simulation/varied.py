@@ -339,7 +339,8 @@ class VariedCourse(Course):
         left[:n] += by_rows[:n]
         right = scale[:, None] * np.vstack([left, by_rows[n:]])
         found = -scale[:, None] * solve_least_squares(K, right)
-        return np.asarray(np.array([after[v] for v in e.v]).T + found[:n].T)
+        rates: Array = np.array([after[v] for v in e.v]) + found[:n]
+        return rates.T
 
     def lost_by(self, x: Array, y: Array, before: Any, after: Any) -> tuple[float, Array]:
         """Return the kinetic energy lost in an impact, and how it varies."""
