@@ -18,6 +18,7 @@ from commands import Answer
 from hypothesis import settings
 
 from linkwork.modelfile import shipped
+from linkwork.native import lowering
 from linkwork.view import report
 
 SAMPLE = 3  # one of so many cases of a test marked `sampled` is fast
@@ -32,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     said = "of the combinations of parameters, `make test` runs as many as bring every value; the others are slow"
     config.addinivalue_line("markers", f"diagonal: {said}")
     config.addinivalue_line("markers", "sampled: `make test` runs every third of the cases; the others are slow")
+    if config.option.markexpr == "not slow":  # evaluations are few; the slow tests see that their bits are the same
+        lowering.OPT = lowering.QUICK
     gc.set_threshold(200_000, 20, 20)  # as the command line does it
     settings.register_profile("linkwork", deadline=None, max_examples=300 if config.option.markexpr == "" else 30)
     settings.load_profile("linkwork")

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from random_mechanisms import Random
+from slices import has_bodies
 
+from linkwork.compiled.mechanism import prepare
+from linkwork.compiled.system import compile_system
 from linkwork.expressions.derivatives import PARTIALS
 from linkwork.expressions.evaluation import GRAPH, evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import (
@@ -31,7 +34,7 @@ from linkwork.expressions.graph import (
     spline,
     symbol,
 )
-from linkwork.modelfile import load
+from linkwork.modelfile import load, shipped
 from linkwork.native import cache, interpreted, lowering, machine
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.sequences.sequence import Columns, ComputationSequence
@@ -318,6 +321,7 @@ def test_what_is_called_seldom_does_not_take_optimization_away(monkeypatch: pyte
 
     monkeypatch.setattr(machine, "assemble", note)
     monkeypatch.setattr(lowering.cache, "cached", lambda _, build: build())
+    monkeypatch.setattr(lowering, "OPT", 1)
     x, apart = np.array([0.3, -0.4, 0.5]), {}
     for limit in (10, 4, 2):  # of six operations in all, three each
         monkeypatch.setattr(lowering, "LONG", limit)
@@ -326,7 +330,7 @@ def test_what_is_called_seldom_does_not_take_optimization_away(monkeypatch: pyte
         found = [f[name](x, np.zeros(0))[0] for name in ("often", "seldom")]
         np.testing.assert_allclose(found, [np.sin(0.3) * -0.4 + 0.5, np.cos(0.3 - 0.2)], rtol=1e-15)
     assert apart == {10: False, 4: True, 2: False}
-    assert used == [lowering.OPT, lowering.OPT, lowering.QUICK, lowering.QUICK]
+    assert used == [1, 1, lowering.QUICK, lowering.QUICK]
 
 
 def test_quickly_compiled_code_computes_the_same(monkeypatch):
@@ -337,3 +341,21 @@ def test_quickly_compiled_code_computes_the_same(monkeypatch):
     given = np.array([0.3, -1.7])
     expected = [np.sin(0.3) * -1.7 + np.cos(-1.7), 2.0 / 2.09]
     np.testing.assert_allclose(f(given, np.zeros(0)), expected, rtol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in shipped() if has_bodies(name)])
+def test_no_bit_depends_on_the_effort_of_the_code_generator(
+    name: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """So the fast tests may take the least, and programs beyond LONG too."""
+    equations = prepare(load(name)).equations
+    found = []
+    for opt in (1, lowering.QUICK):
+        monkeypatch.setattr(lowering, "OPT", opt)
+        system = compile_system(equations)
+        found.append((system.functions, system.p()))
+    (functions, p), (others, p_of_others) = found
+    for of, function in functions.items():
+        x = rng.standard_normal(function.inputs)
+        np.testing.assert_array_equal(function(x, p), others[of](x, p_of_others), err_msg=of)
