@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork import units
+from linkwork.arrays import Array
 from linkwork.errors import UsageError, check_choice, check_number, check_text, checked_methods
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
 from linkwork.expressions.graph import ZERO, Expr, symbol
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {  # of values at times, the last axis
     "first": lambda x, _: x[..., 0],

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.elements.kinds import Columns
 from linkwork.errors import LinkworkError, ModelError, UsageError, check_extra
 from linkwork.files import no_file, whole
@@ -32,7 +32,6 @@ from linkwork.trajectory import Events, Run, Table, Trajectory, plain
 if TYPE_CHECKING:
     import xarray
 
-Array = NDArray[np.float64]
 
 FORMAT = 2  # of the files
 SUFFIXES = (".nc", ".csv")

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.elements.kinds import Columns
 from linkwork.errors import UsageError, checked_call, checked_methods
 from linkwork.model import Model
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 # Of columns, in the order of files.
 KINDS = ("q", "v", "a", "points", "joints", "reactions", "driving", "loads", "lam", "energy")

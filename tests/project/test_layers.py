@@ -12,6 +12,7 @@ import linkwork
 
 SOURCE = Path(linkwork.__file__).parent
 ROOMS = (
+    "arrays",
     "tolerances",
     "errors",
     "notes",

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.elements.kinds import Coordinate
 from linkwork.equations.coordinates import Coordinates
@@ -32,8 +32,6 @@ from linkwork.start.closing import (
 )
 from linkwork.start.dead_points import check_open
 from linkwork.tolerances import ROUNDING
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

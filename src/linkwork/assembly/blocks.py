@@ -12,15 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Complex
 from linkwork.assembly.closure import Closure
 from linkwork.assembly.homotopy import Polynomial
 from linkwork.assembly.laurent import BACK, CONJUGATE, MIRROR, PLACE, TURN, Poly, Variable, as_poly, monomial
 from linkwork.linalg.rank import decide_rank, svd
 from linkwork.tolerances import TYPED
-
-Complex = NDArray[np.complex128]
 
 PLACES_FIRST = 1e3  # how many times its size the coefficient of a place counts where loops are solved
 

@@ -18,14 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.expressions.enclosures import arithmetic, of_constant
 from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr
 from linkwork.tolerances import EPSILON, NEGLIGIBLE
-
-Array = NDArray[np.float64]
 
 RADII = (1e-9, 1e-7, 1e-11)  # of the unit of each coordinate, tried in turn
 

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Complex
 from linkwork.assembly import laurent
 from linkwork.assembly.laurent import MIRROR, PLACE, TURN, Angle, Monomial, NotPolynomialError, Poly, Root, monomial
 from linkwork.errors import ModelError
@@ -42,8 +42,6 @@ from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import RANK_TOLERANCE, singular_values, svd
 from linkwork.tolerances import AGREEMENT
-
-Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array, Complex
 from linkwork.assembly import homotopy
 from linkwork.assembly.closure import Closure
 from linkwork.assembly.laurent import BACK, CONJUGATE, PLACE, TURN, NotPolynomialError, Poly, Variable, monomial
@@ -32,9 +32,6 @@ from linkwork.expressions.graph import as_expr
 from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values, svd
 from linkwork.model import Model
 from linkwork.tolerances import CLOSED, DIFFERENCE, HALF_THE_DIGITS, TYPED
-
-Complex = NDArray[np.complex128]
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Array, Complex
 from linkwork.assembly import tracker
 from linkwork.assembly.dimension import local_dimension
 from linkwork.linalg.rank import row_sizes, singular_values
@@ -32,8 +33,6 @@ from linkwork.tolerances import AGREEMENT, HALF_THE_DIGITS, TYPED, halved
 # indices of variables, sorted and repeated for powers -> coefficient
 Polynomial: TypeAlias = dict[tuple[int, ...], complex]
 Grouping: TypeAlias = Sequence[Sequence[int]]
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 PREDICTED = 1e-4  # how far a predicted point may lie off its path, relative to the point
 TIGHTER = (1e-2, 1e-4)  # parts of it, tried in turn where two paths seem to have met

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import ModelError, UsageError, quoted
 from linkwork.formats.columns import Column, bracketed, read_columns
 from linkwork.records import Printed
@@ -20,8 +20,6 @@ from linkwork.resultfile import is_result, load
 from linkwork.tolerances import TYPED
 from linkwork.trajectory import Trajectory
 from linkwork.units import parse_unit
-
-Array = NDArray[np.float64]
 
 TIMES = ("t", "time")  # columns of times, however they are capitalized
 ANY = "{}"  # in a column and its quantity: the same text

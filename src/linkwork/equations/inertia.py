@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.equations.equations import Equations
 from linkwork.expressions.graph import Expr
 from linkwork.records import kept
 from linkwork.tolerances import NEGLIGIBLE
 
-Array = NDArray[np.float64]
 Entries: TypeAlias = dict[tuple[int, int], float]
 
 

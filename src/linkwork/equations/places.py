@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.equations.equations import Equations
 from linkwork.equations.place import FAR, LEAST_LEFT, LEAST_ROW, OFF, Place, aside
 from linkwork.linalg.rank import HUGE, RANK_TOLERANCE, TINY
@@ -19,7 +20,6 @@ from linkwork.native.rows import evaluate_rows
 from linkwork.records import kept
 from linkwork.tolerances import NEGLIGIBLE, ROUNDING
 
-Array = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 CODE = ("constraints", "linear", "retract", "report")  # that a Place asks for

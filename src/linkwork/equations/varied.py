@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.equations.equations import TIME, Equations, substitute_in
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import multiply
@@ -30,7 +30,6 @@ from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.sequences.entries import plus
 from linkwork.sequences.sequence import Columns, ComputationSequence
 
-Array = NDArray[np.float64]
 MORE = 4  # repetitions, which remove the trace of eps and of another metric than M
 Chosen: TypeAlias = tuple[Expr, ...]  # parameters by which a motion varies
 

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.document import read_text
 from linkwork.errors import ModelError
 from linkwork.units import NUMBER, parse_unit, shown
-
-Array = NDArray[np.float64]
 
 REMARKS = "#%!"
 MAX_TABLE = 64 * 1024**2  # bytes of a table: a hundred columns of fifty thousand rows

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.document import Data, Document, Keys, check_inside, parse, read_text
 from linkwork.errors import ModelError, did_you_mean
 from linkwork.expressions.evaluation import evaluate, substitute
@@ -27,8 +27,6 @@ from linkwork.formats.mcode import number
 from linkwork.notes import Note
 from linkwork.tolerances import AGREEMENT
 from linkwork.units import shown
-
-Array = NDArray[np.float64]
 
 USER_FORCES = "user_force.yaml"
 ORIGIN = "centre"  # the name of a point that is added in a mass centre

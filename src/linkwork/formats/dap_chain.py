@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered, substitute
@@ -35,8 +35,6 @@ from linkwork.formats.mcode import (
 from linkwork.formats.mfile import Assign, Function, If, Statement, called, calls_in
 from linkwork.tolerances import AGREEMENT
 from linkwork.writing.printers import text
-
-Array = NDArray[np.float64]
 
 TIME = symbol("t")
 SETTLE = "write these constraints as joints of the model file"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import MOST_NAMED, ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate, substitute
@@ -26,8 +26,6 @@ from linkwork.formats.dap_files import Folder
 from linkwork.formats.dap_start import correct_start
 from linkwork.formats.mcode import Code, Unknown, matrix
 from linkwork.tolerances import HALF_THE_DIGITS
-
-Array = NDArray[np.float64]
 
 TIME = symbol("t")
 STATES, SEED = 5, 2018  # random states at which both are evaluated

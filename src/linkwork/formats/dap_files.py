@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.document import check_inside, read_text
 from linkwork.elements.motions import MOTIONS
 from linkwork.errors import ModelError, did_you_mean
@@ -124,7 +124,6 @@ class Spot:
     name: str = ""
 
 
-Array = NDArray[np.float64]
 TIME = symbol("t")
 
 Pose: TypeAlias = tuple[Any, Any, Any]  # x, y, phi

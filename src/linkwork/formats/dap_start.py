@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import ModelError
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, Expr, symbol
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.tolerances import ROUNDING
-
-Array = NDArray[np.float64]
 
 TIME = symbol("t")
 

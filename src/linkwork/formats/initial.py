@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.elements.bodies import Ground
 from linkwork.elements.frames import SPATIAL_GROUND
 from linkwork.elements.vectors import Vector
@@ -19,8 +19,6 @@ from linkwork.formats.deck import Given
 from linkwork.linalg.newton import newton, solve_least_squares
 from linkwork.model import Model
 from linkwork.tolerances import AGREEMENT, ROUNDING
-
-Array = NDArray[np.float64]
 
 
 def complete_start(model: Model, given: Sequence[Given]) -> Model:

@@ -10,11 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import ModelError
-
-Array = NDArray[np.float64]
 
 MOST_BYTES = 20_000_000  # of a file: what is read into memory at once
 MOST_TRIANGLES = 40_000  # with which a page stays below two megabytes

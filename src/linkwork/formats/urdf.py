@@ -18,15 +18,13 @@ from typing import Any
 from xml.parsers import expat
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.document import MAX_DEPTH, MAX_NODES, Document, Keys, name_fault, read_text
 from linkwork.errors import MOST_FOUND, ModelError, UsageError, check_choice, did_you_mean, option, quoted
 from linkwork.notes import Note
 from linkwork.tolerances import TYPED, halved
 from linkwork.units import shown
-
-Array = NDArray[np.float64]
 
 # What joints are called here; those of type fixed make one body of two links, those that float need no joint.
 TYPES = {

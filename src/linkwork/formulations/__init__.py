@@ -19,8 +19,9 @@ from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.arrays import Array
 from linkwork.equations.implicit import ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import refinement
@@ -46,7 +47,6 @@ UNDETERMINED = (
     "the accelerations are not determined: a motion that the constraints admit has no mass, whatever the formulation"
 )
 SEQUENCES = ("augmented", "ggl")  # these are part of the compiled system, see system.py
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

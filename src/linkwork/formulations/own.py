@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.arrays import Array
 from linkwork.errors import UsageError
 from linkwork.formulations import FORMULATIONS, OWN, Formulation, Solution, all_formulations
 from linkwork.formulations.refinement import NOT_FINITE, take_given, take_result
@@ -17,7 +18,6 @@ from linkwork.linalg.rank import RANK_TOLERANCE, decide_rank, singular_values
 from linkwork.native.calls import Called
 from linkwork.native.kernels import integer
 
-Array = NDArray[np.float64]
 Solve = Callable[[Array, Array, Array, Array], tuple[ArrayLike, ArrayLike]]
 
 

@@ -13,15 +13,13 @@ from math import cos, dist, hypot, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
 from linkwork.view.poses import Bodies, poses, refuse_damage, scene_of
 from linkwork.view.solids import CONTACTS, Solid, lengths, limbs, rim, solids
-
-Array = NDArray[np.float64]
 
 
 class Style(NamedTuple):

@@ -7,16 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import UsageError
 from linkwork.files import write_texts
 from linkwork.formats.deck_writing import deck_of
 from linkwork.model import Model
 from linkwork.trajectory import Trajectory
 from linkwork.view.report import aligned, summary_lines
-
-Array = NDArray[np.float64]
 
 WIDTH = 25
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork import __version__
+from linkwork.arrays import Array
 from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.readings import InUnits
@@ -34,7 +34,6 @@ from linkwork.view.poses import poses
 if TYPE_CHECKING:
     from linkwork.web.program import Program
 
-Array = NDArray[np.float64]
 
 BUNDLE = Path(__file__).with_name("viewer.html")
 PLACE = '"LINKWORK-DATA"'

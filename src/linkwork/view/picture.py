@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import LinkworkError, UsageError, check_extra
 from linkwork.files import whole
 from linkwork.model import Model
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Sides: TypeAlias = tuple[float, float, float, float]  # left, right, bottom, top
 
 FILMS = (".gif", ".mp4")

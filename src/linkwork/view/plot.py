@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import UsageError, check_extra
 from linkwork.files import whole
 from linkwork.readings import plain
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 COLORS = ("#1f5fa8", "#d1495b", "#2a9d63", "#e08e1b", "#7a4fa3", "#1a9aa8", "#8a6d3b", "#5c6770")

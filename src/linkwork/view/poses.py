@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.errors import UsageError
 from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Outline, Stretch
-
-Array = NDArray[np.float64]
 
 
 def scene_of(motion: Trajectory) -> Scene:

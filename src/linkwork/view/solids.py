@@ -13,13 +13,12 @@ from math import cos, pi, sin, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Array
 from linkwork.scene import Mark, Point, Scene
 from linkwork.view.outlines import Stretch, coil, hull, telescope, tube
 from linkwork.view.poses import Bodies
 
-Array = NDArray[np.float64]
 Lines: TypeAlias = list[Array]
 
 STRAIGHT: list[Point] = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]

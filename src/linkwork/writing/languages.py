@@ -167,8 +167,10 @@ def _flat(table: Iterable[float], number: Callable[[float], str] = repr) -> str:
     return ", ".join(number(float(x)) for x in table)
 
 
-def _helpers(f: Function, written: Mapping[str, str]) -> list[str]:
-    return [text for operation, text in written.items() if operation in f.operations]
+def _helpers(f: Function, written: Mapping[str, tuple[str, ...]], layout: str, spline: str) -> list[str]:
+    """Return the functions that it calls, each by its head and its value."""
+    needed = [layout.format(*parts) for operation, parts in written.items() if operation in f.operations]
+    return needed + [spline] * bool(f.tables)
 
 
 def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
@@ -208,41 +210,18 @@ _NUMPY = Language(
     reserved=_PYTHON.reserved,
 )
 # Of a NaN these are NaN, as everywhere in linkwork; what languages have of their own mostly leaves it out.
+_PYTHON_LAYOUT = "def {}:\n    return {}\n"
 _PYTHON_HELPERS = {
-    "sign": """\
-def _sign(x):
-    return float((x > 0.0) - (x < 0.0)) if x == x else x
-""",
-    "min": """\
-def _min(a, b):
-    return a if a < b or a != a else b
-""",
-    "max": """\
-def _max(a, b):
-    return a if a > b or a != a else b
-""",
-    "lt": """\
-def _lt(a, b):
-    return a if a != a else b if b != b else float(a < b)
-""",
-    "le": """\
-def _le(a, b):
-    return a if a != a else b if b != b else float(a <= b)
-""",
+    "sign": ("_sign(x)", "float((x > 0.0) - (x < 0.0)) if x == x else x"),
+    "min": ("_min(a, b)", "a if a < b or a != a else b"),
+    "max": ("_max(a, b)", "a if a > b or a != a else b"),
+    "lt": ("_lt(a, b)", "a if a != a else b if b != b else float(a < b)"),
+    "le": ("_le(a, b)", "a if a != a else b if b != b else float(a <= b)"),
 }
 _NUMPY_HELPERS = {
-    "lt": """\
-def _lt(a, b):
-    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.less(a, b))
-""",
-    "le": """\
-def _le(a, b):
-    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.less_equal(a, b))
-""",
-    "select": """\
-def _select(c, a, b):
-    return np.where(np.isnan(c), c, np.where(c, a, b))
-""",
+    "lt": ("_lt(a, b)", "np.where(np.isnan(a) | np.isnan(b), np.nan, np.less(a, b))"),
+    "le": ("_le(a, b)", "np.where(np.isnan(a) | np.isnan(b), np.nan, np.less_equal(a, b))"),
+    "select": ("_select(c, a, b)", "np.where(np.isnan(c), c, np.where(c, a, b))"),
 }
 _PYTHON_SPLINE = """\
 def _spline(x, knots, coefficients, order):
@@ -275,14 +254,13 @@ def _python_module(f: Function, imports: str, helpers: Iterable[str]) -> str:
 
 def _python(f: Function) -> str:
     """Return a module with a function that returns a tuple."""
-    helpers = _helpers(f, _PYTHON_HELPERS) + [_PYTHON_SPLINE] * bool(f.tables)
+    helpers = _helpers(f, _PYTHON_HELPERS, _PYTHON_LAYOUT, _PYTHON_SPLINE)
     return _python_module(f, "import bisect\nimport math\n" if f.tables else "import math\n", helpers)
 
 
 def _numpy(f: Function) -> str:
     """Return the same for arguments that may be NumPy arrays."""
-    helpers = _helpers(f, _NUMPY_HELPERS) + [_NUMPY_SPLINE] * bool(f.tables)
-    return _python_module(f, "import numpy as np\n", helpers)
+    return _python_module(f, "import numpy as np\n", _helpers(f, _NUMPY_HELPERS, _PYTHON_LAYOUT, _NUMPY_SPLINE))
 
 
 # C
@@ -309,43 +287,14 @@ _C = Language(
         r"in|out|w\d+|knots\d+|coefficients\d+|_.*"
     ),
 )
+_C_LAYOUT = "static double {}\n{{\n    return {};\n}}\n"
 _C_HELPERS = {
-    "sign": """\
-static double sign_of(double x)
-{
-    return x != x ? x : (double)((x > 0.0) - (x < 0.0));
-}
-""",
-    "min": """\
-static double smaller(double a, double b)
-{
-    return a < b || a != a ? a : b;
-}
-""",
-    "max": """\
-static double larger(double a, double b)
-{
-    return a > b || a != a ? a : b;
-}
-""",
-    "lt": """\
-static double less(double a, double b)
-{
-    return a != a ? a : b != b ? b : (double)(a < b);
-}
-""",
-    "le": """\
-static double less_equal(double a, double b)
-{
-    return a != a ? a : b != b ? b : (double)(a <= b);
-}
-""",
-    "select": """\
-static double chosen(double c, double a, double b)
-{
-    return c != c ? c : c != 0.0 ? a : b;
-}
-""",
+    "sign": ("sign_of(double x)", "x != x ? x : (double)((x > 0.0) - (x < 0.0))"),
+    "min": ("smaller(double a, double b)", "a < b || a != a ? a : b"),
+    "max": ("larger(double a, double b)", "a > b || a != a ? a : b"),
+    "lt": ("less(double a, double b)", "a != a ? a : b != b ? b : (double)(a < b)"),
+    "le": ("less_equal(double a, double b)", "a != a ? a : b != b ? b : (double)(a <= b)"),
+    "select": ("chosen(double c, double a, double b)", "c != c ? c : c != 0.0 ? a : b"),
 }
 _C_SPLINE = """\
 static double spline_value(double x, int pieces, const double *knots, const double (*coefficients)[4], int order)
@@ -375,7 +324,7 @@ def _c(f: Function) -> str:
 
     `in` holds the symbols in the order of `arguments`.
     """
-    blocks = ["#include <math.h>\n", *_helpers(f, _C_HELPERS), *[_C_SPLINE] * bool(f.tables)]
+    blocks = ["#include <math.h>\n", *_helpers(f, _C_HELPERS, _C_LAYOUT, _C_SPLINE)]
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join("{" + _flat(row) + "}" for row in coefficients)
         blocks.append(
@@ -416,49 +365,20 @@ _FORTRAN = Language(
     ignores_case=True,
     longest=63,
 )
+_FORTRAN_LAYOUT = """\
+    pure function {0}({1}) result(y)
+        real(c_double), intent(in) :: {1}
+        real(c_double) :: y
+        y = {2}
+    end function
+"""
 _FORTRAN_HELPERS = {  # NaN is what is not abs(x) >= 0: compilers warn of x /= x
-    "sign": """\
-    pure function sign_of(x) result(y)
-        real(c_double), intent(in) :: x
-        real(c_double) :: y
-        y = merge(merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0), x, abs(x) >= 0d0)
-    end function
-""",
-    "min": """\
-    pure function smaller(a, b) result(y)
-        real(c_double), intent(in) :: a, b
-        real(c_double) :: y
-        y = merge(a, b, a < b .or. .not. abs(a) >= 0d0)
-    end function
-""",
-    "max": """\
-    pure function larger(a, b) result(y)
-        real(c_double), intent(in) :: a, b
-        real(c_double) :: y
-        y = merge(a, b, a > b .or. .not. abs(a) >= 0d0)
-    end function
-""",
-    "lt": """\
-    pure function less(a, b) result(y)
-        real(c_double), intent(in) :: a, b
-        real(c_double) :: y
-        y = merge(merge(1d0, 0d0, a < b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)
-    end function
-""",
-    "le": """\
-    pure function less_equal(a, b) result(y)
-        real(c_double), intent(in) :: a, b
-        real(c_double) :: y
-        y = merge(merge(1d0, 0d0, a <= b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)
-    end function
-""",
-    "select": """\
-    pure function chosen(c, a, b) result(y)
-        real(c_double), intent(in) :: c, a, b
-        real(c_double) :: y
-        y = merge(merge(a, b, abs(c) > 0d0), c, abs(c) >= 0d0)
-    end function
-""",
+    "sign": ("sign_of", "x", "merge(merge(1d0, 0d0, x > 0d0) - merge(1d0, 0d0, x < 0d0), x, abs(x) >= 0d0)"),
+    "min": ("smaller", "a, b", "merge(a, b, a < b .or. .not. abs(a) >= 0d0)"),
+    "max": ("larger", "a, b", "merge(a, b, a > b .or. .not. abs(a) >= 0d0)"),
+    "lt": ("less", "a, b", "merge(merge(1d0, 0d0, a < b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)"),
+    "le": ("less_equal", "a, b", "merge(merge(1d0, 0d0, a <= b), a + b, abs(a) >= 0d0 .and. abs(b) >= 0d0)"),
+    "select": ("chosen", "c, a, b", "merge(merge(a, b, abs(c) > 0d0), c, abs(c) >= 0d0)"),
 }
 _FORTRAN_SPLINE = """\
     pure function spline_value(x, knots, coefficients, order) result(y)
@@ -516,7 +436,7 @@ def _fortran(f: Function) -> str:
     body += [_continued(f"{target} = {value}") for target, value in f.temporaries]
     for i, (value, comment) in enumerate(f.results, 1):
         body += [comment.format("!").strip()] * bool(comment) + [_continued(f"out({i}) = {value}")]
-    helpers = _helpers(f, _FORTRAN_HELPERS) + [_FORTRAN_SPLINE] * bool(f.tables)
+    helpers = _helpers(f, _FORTRAN_HELPERS, _FORTRAN_LAYOUT, _FORTRAN_SPLINE)
     contained = ["contains\n" + "".join(helpers)] if helpers else []
     comments = _indented((remark(str(s.value)) for s in f.inputs), "! in: ")
     return comments + "\n".join([*head, _indented(body) + "".join(contained) + f"end subroutine {f.name}\n"])
@@ -537,10 +457,11 @@ _JULIA = Language(
         rf"spline_value|KNOTS\d+|COEFFICIENTS\d+|clamp|length|searchsortedlast|{'|'.join(FUNCTIONS)}"
     ),
 )
+_JULIA_LAYOUT = "{} = {}\n"
 _JULIA_HELPERS = {
-    "lt": "less(a, b) = a != a ? a : b != b ? b : Float64(a < b)\n",
-    "le": "less_equal(a, b) = a != a ? a : b != b ? b : Float64(a <= b)\n",
-    "select": "chosen(c, a, b) = c != c ? c : c != 0 ? a : b\n",
+    "lt": ("less(a, b)", "a != a ? a : b != b ? b : Float64(a < b)"),
+    "le": ("less_equal(a, b)", "a != a ? a : b != b ? b : Float64(a <= b)"),
+    "select": ("chosen(c, a, b)", "c != c ? c : c != 0 ? a : b"),
 }
 _JULIA_SPLINE = """\
 function spline_value(x, knots, coefficients, order)
@@ -554,7 +475,7 @@ end
 
 def _julia(f: Function) -> str:
     """Write a Julia file with name(x), which takes the symbols as a vector in the order of `arguments`."""
-    blocks = _helpers(f, _JULIA_HELPERS) + [_JULIA_SPLINE] * bool(f.tables)
+    blocks = _helpers(f, _JULIA_HELPERS, _JULIA_LAYOUT, _JULIA_SPLINE)
     for (knots, coefficients), k in f.tables.items():
         rows = ", ".join(f"({_flat(row)})" for row in coefficients)
         blocks.append(f"const KNOTS{k} = [{_flat(knots)}]\nconst COEFFICIENTS{k} = [{rows}]\n")
