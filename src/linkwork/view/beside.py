@@ -12,10 +12,10 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.comparison.beside import Beside, Spread, spread
-from linkwork.errors import UsageError, check_extra
+from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.view import markup
-from linkwork.view.plot import COLORS, DASHES, GRID, INK, save, tidy
+from linkwork.view.plot import COLORS, DASHES, GRID, INK, save, tidy, titled
 from linkwork.view.plot import SUFFIXES as PICTURES
 from linkwork.view.report import printable
 
@@ -92,11 +92,9 @@ def figure(of: Beside) -> Figure:
     """Draw for every part, x or vy, curves over those of the tables, broad and pale, and beside them the
     differences.
     """
-    check_extra("matplotlib")
-    from matplotlib.figure import Figure
-
-    parts = of.parts
-    fig = Figure(figsize=(13.0, 2.4 * len(parts) + 0.8), layout="constrained", facecolor="white")
+    parts, tables = of.parts, ", ".join(dict.fromkeys(d.table for d in of.differences))
+    title = f"{of.motion.name} beside {tables}, differences at the right"
+    fig = titled(title, (13.0, 2.4 * len(parts) + 0.8), weight="normal")
     grid = fig.subplots(len(parts), 2, sharex=True, squeeze=False)
     owners = of.owners
     for (left, right), part in zip(grid, parts, strict=True):
@@ -114,13 +112,9 @@ def figure(of: Beside) -> Figure:
             axes.margins(x=0.01)
             tidy(axes)
     _name(fig, [axes for axes, _ in grid])
-    tables = ", ".join(dict.fromkeys(d.table for d in of.differences))
     grid[0][0].set_title(f"thin: linkwork, broad: {tables}", color=INK, fontsize=9, parse_math=False)
     for axes in grid[-1]:
         axes.set_xlabel("t [s]", color=INK)
-    fig.suptitle(
-        f"{of.motion.name} beside {tables}, differences at the right", color=INK, fontsize=12, parse_math=False
-    )
     return fig
 
 

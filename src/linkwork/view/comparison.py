@@ -13,11 +13,11 @@ import numpy as np
 
 from linkwork import __version__
 from linkwork.comparison.compare import COLUMNS, Comparison, Row
-from linkwork.errors import UsageError, check_extra
+from linkwork.errors import UsageError
 from linkwork.files import write_text
 from linkwork.formulations import ALGEBRAIC, EXPLICIT, usual_formulations
 from linkwork.view import markup
-from linkwork.view.plot import COLORS, GRID, INK, save, tidy
+from linkwork.view.plot import COLORS, GRID, INK, save, tidy, titled
 from linkwork.view.report import fitted, printable, terminal_columns
 
 if TYPE_CHECKING:
@@ -231,21 +231,17 @@ def latex_table(comparison: Comparison) -> str:
 
 def figure(comparison: Comparison) -> Figure:
     """Draw cost against accuracy, both logarithmic, beside bars of the cost."""
-    check_extra("matplotlib")
-    from matplotlib.figure import Figure
-
     rows = sorted((row for row in comparison.rows if row.ok), key=lambda row: row.integration_s or 0.0)
     height = max(4.2, 0.32 * len(rows) + 1.6)
-    fig = Figure(figsize=(13.0, height), layout="constrained", facecolor="white")
+    runs = comparison.reference["runs"]
+    title = f"{comparison.model}: rtol {runs['rtol']:g}, {runs['integrator']}, {runs['stabilization']}"
+    fig = titled(title, (13.0, height))
     left, right = fig.subplots(1, 2, width_ratios=(1.15, 1.0))
     colors = {row.label: COLORS[k % len(COLORS)] for k, row in enumerate(comparison.rows)}
     _draw_accuracy(left, rows, colors)
     _draw_cost(right, rows, colors)
     for axes in (left, right):
         tidy(axes)
-    runs = comparison.reference["runs"]
-    title = f"{comparison.model}: rtol {runs['rtol']:g}, {runs['integrator']}, {runs['stabilization']}"
-    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
     return fig
 
 

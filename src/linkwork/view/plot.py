@@ -68,9 +68,6 @@ def figure(
     A name may be a pattern ("*.phi"). Panels that are made already take the place of names. The figure belongs to no
     window and is drawn when it is saved; or it is that of the axes which are given, for quantities of one unit.
     """
-    check_extra("matplotlib")
-    from linkwork.view.shown import ShownFigure
-
     if len(motion.t) == 0:
         raise UsageError(f"the trajectory of '{motion.name}' has no rows to plot", "empty-trajectory")
     x, unit = motion.quantity(against)
@@ -82,7 +79,7 @@ def figure(
     columns = 2 if len(panels) > 3 else 1
     rows = -(-len(panels) // columns)
     size = (9.0, 6.5 * rows) if plane else (7.0 * columns + 1.0, 2.6 * rows + 0.9)
-    fig = ShownFigure(figsize=size, layout="constrained", facecolor="white")
+    fig = titled(_title(motion), size)
     grid = fig.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         _draw(axes, panel, x, in_time=against == "t")
@@ -93,7 +90,16 @@ def figure(
         axes.tick_params(labelbottom=True)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
-    fig.suptitle(_title(motion), color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return fig
+
+
+def titled(title: str, size: tuple[float, float], weight: str = "bold") -> Figure:
+    """Begin a figure of this size, in inches, with a heading; notebooks show it."""
+    check_extra("matplotlib")
+    from linkwork.view.shown import ShownFigure
+
+    fig = ShownFigure(figsize=size, layout="constrained", facecolor="white")
+    fig.suptitle(title, color=INK, fontsize=12, fontweight=weight, parse_math=False)
     return fig
 
 

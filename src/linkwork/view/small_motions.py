@@ -15,13 +15,13 @@ from linkwork.analyses.equilibria import Equilibria
 from linkwork.analyses.equilibrium import Equilibrium
 from linkwork.analyses.linearize import Linearization, Mode
 from linkwork.analyses.over import Family
-from linkwork.errors import MOST_NAMED, UsageError, check_extra
+from linkwork.errors import MOST_NAMED, UsageError
 from linkwork.files import whole, write_text
 from linkwork.tolerances import AGREEMENT, SIZABLE, TYPED
 from linkwork.view import page
 from linkwork.view.markup import document, svg, table, text
 from linkwork.view.modes import draw_positions
-from linkwork.view.plot import COLORS, GRID, INK, save, tidy
+from linkwork.view.plot import COLORS, GRID, INK, save, tidy, titled
 from linkwork.view.plot import SUFFIXES as PICTURES
 from linkwork.view.report import Lines, as_json, without_rounding
 
@@ -207,7 +207,8 @@ def write_family(found: Family, files: Sequence[Path]) -> None:
 
 def plane(found: Linearization) -> Figure:
     """Return the eigenvalues in the complex plane."""
-    fig, axes = _figure(f"Eigenvalues of {found.name}, {found.at}")
+    fig = titled(f"Eigenvalues of {found.name}, {found.at}", (6.4, 5.2))
+    axes = fig.subplots()
     axes.plot(found.acting.real, found.acting.imag, "x", color=COLORS[0], ms=9, mew=2)
     if found.zeros:
         axes.plot(0.0, 0.0, "o", mfc="none", color=COLORS[7], ms=9, label=f"{found.zeros} without effect on others")
@@ -220,12 +221,10 @@ def locus(found: Family) -> Figure:
     """Draw eigenvalues in the complex plane as the parameter grows; real and imaginary parts over it;
     crossings marked.
     """
-    from linkwork.view.shown import ShownFigure
-
-    fig = ShownFigure(figsize=(12.0, 5.4), layout="constrained", facecolor="white")
+    p, x = found.parameter, found.values
+    fig = titled(f"Root locus of {found.name} over {p}", (12.0, 5.4))
     grid = fig.subplot_mosaic([["plane", "real"], ["plane", "imag"]], width_ratios=(1.1, 1.0))
     plane, real, imag = grid["plane"], grid["real"], grid["imag"]
-    p, x = found.parameter, found.values
     for k, branch in enumerate(found.eigenvalues.T):
         colour = COLORS[k % len(COLORS)]
         plane.plot(branch.real, branch.imag, color=colour, lw=1.6)
@@ -246,19 +245,15 @@ def locus(found: Family) -> Figure:
         tidy(axes)
         axes.set_ylabel(label, color=INK)
     imag.set_xlabel(p, color=INK, parse_math=False)
-    fig.suptitle(f"Root locus of {found.name} over {p}", color=INK, fontsize=12, fontweight="bold", parse_math=False)
     return fig
 
 
 def bode(found: Linearization) -> Figure:
     """Draw amplitude and phase of every output to every input, over frequencies about those of the modes."""
-    check_extra("matplotlib")
-    from linkwork.view.shown import ShownFigure
-
     sizes = [mode.frequency for mode in found.modes if mode.frequency > 0.0] or [1.0]
     omega = np.geomspace(min(sizes) / DECADE, max(sizes) * DECADE, POINTS)
     response = found.response(omega)
-    fig = ShownFigure(figsize=(8.0, 6.0), layout="constrained", facecolor="white")
+    fig = titled(f"Frequency response of {found.name}, {found.at}", (8.0, 6.0))
     size, angle = fig.subplots(2, 1, sharex=True)
     for k, (i, j) in enumerate(np.ndindex(response.shape[1:])):
         colour, label = COLORS[k % len(COLORS)], f"{found.outputs[i]} to {found.inputs[j]}"
@@ -270,8 +265,6 @@ def bode(found: Linearization) -> Figure:
     angle.set_xlabel("frequency [rad/s]", color=INK)
     for entry in size.legend(frameon=False).get_texts():
         entry.set_parse_math(False)
-    title = f"Frequency response of {found.name}, {found.at}"
-    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
     return fig
 
 
@@ -289,15 +282,6 @@ def rests_page(found: Equilibria, model: Model) -> str:
     )
     lines = "".join(f"<p>{text(label)}: {text(line)}</p>" for label, line in equilibria_lines(found)[1:3])
     return document(title, f"{CSS}{FIGURES}", f"<h1>{text(title)}</h1>\n{lines}\n<main>{figures}</main>")
-
-
-def _figure(title: str) -> tuple[Figure, Axes]:
-    check_extra("matplotlib")
-    from linkwork.view.shown import ShownFigure
-
-    fig = ShownFigure(figsize=(6.4, 5.2), layout="constrained", facecolor="white")
-    fig.suptitle(title, color=INK, fontsize=12, fontweight="bold", parse_math=False)
-    return fig, fig.subplots()
 
 
 def _label(axes: Axes) -> None:

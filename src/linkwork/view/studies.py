@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import UsageError, check_choice, check_extra, quoted
+from linkwork.errors import UsageError, check_choice, quoted
 from linkwork.studies.shares import share_of
 from linkwork.studies.table import as_text
 from linkwork.tolerances import TYPED
-from linkwork.view.plot import COLORS, DASHES, INK, tidy
+from linkwork.view.plot import COLORS, DASHES, INK, tidy, titled
 
 if TYPE_CHECKING:
     import xarray
@@ -48,12 +48,8 @@ def label(study: xarray.Dataset, name: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _new_figure(study: xarray.Dataset, rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
-    check_extra("matplotlib")
-    from linkwork.view.shown import ShownFigure
-
-    figure = ShownFigure(figsize=size, layout="constrained", facecolor="white")
-    figure.suptitle(study.attrs["model"], color=INK, fontsize=12, fontweight="bold", parse_math=False)
+def _new_figure(model: str, rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
+    figure = titled(model, size)
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.ravel():
         tidy(axis)
@@ -81,7 +77,7 @@ def plot_study(study: xarray.Dataset, names: Sequence[str] = ()) -> Figure:
 
 
 def _plot_curves(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
-    figure, axes = _new_figure(study, len(takes), 1, (7.0, 1.0 + 2.4 * len(takes)))
+    figure, axes = _new_figure(study.attrs["model"], len(takes), 1, (7.0, 1.0 + 2.4 * len(takes)))
     over, *others = varied
     for axis, take in zip(axes.ravel(), takes, strict=True):
         data = study[take].transpose(over, *others)
@@ -97,7 +93,7 @@ def _plot_curves(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[s
 
 
 def _plot_maps(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
-    figure, axes = _new_figure(study, len(takes), 1, (6.5, 1.0 + 3.8 * len(takes)))
+    figure, axes = _new_figure(study.attrs["model"], len(takes), 1, (6.5, 1.0 + 3.8 * len(takes)))
     x, y = varied
     for axis, take in zip(axes.ravel(), takes, strict=True):
         drawn = axis.pcolormesh(study[x].values, study[y].values, study[take].transpose(y, x).values, shading="nearest")
@@ -108,7 +104,7 @@ def _plot_maps(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str
 
 def _plot_samples(study: xarray.Dataset, takes: Sequence[str], varied: Sequence[str]) -> Figure:
     n, m = len(takes), len(varied)
-    figure, axes = _new_figure(study, n, m + 1, (SIDE * (m + 1), 0.6 + 0.8 * SIDE * n))
+    figure, axes = _new_figure(study.attrs["model"], n, m + 1, (SIDE * (m + 1), 0.6 + 0.8 * SIDE * n))
     for row, take in zip(axes, takes, strict=True):
         values = study[take].values
         for axis, name in zip(row, varied, strict=False):
@@ -227,15 +223,10 @@ def study_lines(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 def plot_fit(found: Fit) -> Figure:
     """Plot what is measured, and the motions before and after, a picture for each column."""
-    check_extra("matplotlib")
-    from linkwork.view.shown import ShownFigure
-
     columns = [name for name in found.data if name != "t"]
-    figure = ShownFigure(figsize=(7.0, 1.0 + 2.4 * len(columns)), layout="constrained", facecolor="white")
-    figure.suptitle(found.model, color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    figure, axes = _new_figure(found.model, len(columns), 1, (7.0, 1.0 + 2.4 * len(columns)))
     motions = {"before": found.motion(found.before), "fitted": found.motion()}
-    for axis, name in zip(figure.subplots(len(columns), 1, squeeze=False).ravel(), columns, strict=True):
-        tidy(axis)
+    for axis, name in zip(axes.ravel(), columns, strict=True):
         axis.plot(found.data["t"], found.data[name], ".", color=INK, markersize=3, label="measured")
         for k, (label, motion) in enumerate(motions.items()):
             axis.plot(motion.t, motion[name], color=COLORS[1 - k], linestyle=DASHES[1 - k], label=label)
