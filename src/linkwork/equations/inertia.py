@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from linkwork.arrays import Array
 from linkwork.equations.equations import Equations
-from linkwork.expressions.graph import Expr
 from linkwork.records import kept
+from linkwork.sequences.entries import dense
 from linkwork.tolerances import NEGLIGIBLE
 
 Entries: TypeAlias = dict[tuple[int, int], float]
@@ -139,10 +138,3 @@ class Inertia:
             own = filled[alike & (filled > 0.0)]
             filled[alike & (filled <= 0.0)] = own.mean() if len(own) else 1.0
         return filled
-
-
-def dense(entries: Mapping[tuple[int, int], Expr], values: Array, shape: tuple[int, int]) -> Array:
-    matrix = np.zeros(shape)
-    if entries:
-        matrix[tuple(np.array(list(entries)).T)] = values
-    return matrix

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import TIME, Equations, Row
-from linkwork.equations.inertia import Inertia, dense
+from linkwork.equations.inertia import Inertia
 from linkwork.equations.programs import Source, constraints, linear, retract
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
@@ -29,6 +29,7 @@ from linkwork.linalg.rank import (
     svd,
 )
 from linkwork.records import kept
+from linkwork.sequences.entries import dense
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.tolerances import ROUNDING, TYPED
 

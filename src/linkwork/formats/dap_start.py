@@ -12,6 +12,7 @@ from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import ONE, Expr, symbol
 from linkwork.linalg.newton import MAX_ITERATIONS
+from linkwork.sequences.entries import dense
 from linkwork.tolerances import ROUNDING
 
 TIME = symbol("t")
@@ -29,11 +30,8 @@ def correct_start(Phi: Sequence[Expr], q: Sequence[Expr], at: Array, rates: Arra
 
     def measure(x: Array) -> tuple[Array, Array, Array]:
         values = {TIME: 0.0, **dict(zip(q, x.tolist(), strict=True))}
-        D = np.zeros((len(Phi), len(q)))
-        found = evaluate([*Phi, *Phi_t, *entries.values()], values)
-        for (i, j), entry in zip(entries, found[2 * len(Phi) :], strict=True):
-            D[i, j] = entry
-        return np.array(found[: len(Phi)]), np.array(found[len(Phi) : 2 * len(Phi)]), D
+        n, found = len(Phi), evaluate([*Phi, *Phi_t, *entries.values()], values)
+        return np.array(found[:n]), np.array(found[n : 2 * n]), dense(entries, found[2 * n :], (n, len(q)))
 
     for _ in range(MAX_ITERATIONS):  # DAP gives up after 20
         gap, _, D = measure(at)

@@ -18,6 +18,7 @@ from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.formats.deck import Given
 from linkwork.linalg.newton import newton, solve_least_squares
 from linkwork.model import Model
+from linkwork.sequences.entries import dense
 from linkwork.tolerances import AGREEMENT, ROUNDING
 
 
@@ -38,30 +39,23 @@ def complete_start(model: Model, given: Sequence[Given]) -> Model:
         rows += joint.Psi(t, *(SPATIAL_GROUND if isinstance(b, Ground) else frames[b.name] for b in joint.bodies))
     e = [Vector(coordinates[7 * k + 3 : 7 * k + 7]) for k in range(len(names))]
     rows += [0.5 * (x.dot(x) - 1.0) for x in e]
-    held = [7 * names.index(one.body) + one.coordinate - 1 for one in given]
+    rows += [coordinates[7 * names.index(x.body) + x.coordinate - 1] - x.value - x.rate * t for x in given]
     slopes = jacobian(rows, [*coordinates, t])
-    chosen = np.zeros((len(given), len(coordinates)))
-    chosen[range(len(given)), held] = 1.0
 
     def at(q: Array) -> tuple[Array, Array, Array]:
         """Evaluate the residuals of all equations, their derivatives by q, and by t."""
-        values = {**dict(zip(coordinates, q.tolist(), strict=True)), t: 0.0}
-        left = np.array(evaluate(rows, values), dtype=float)
-        J = np.zeros((len(rows), len(coordinates) + 1))
-        for (row, column), slope in zip(slopes, evaluate(list(slopes.values()), values), strict=True):
-            J[row, column] = slope
-        off = q[held] - [one.value for one in given]
-        return np.concatenate([left, off]), np.vstack([J[:, :-1], chosen]), J[:, -1]
+        found = evaluate([*rows, *slopes.values()], {**dict(zip(coordinates, q.tolist(), strict=True)), t: 0.0})
+        J = dense(slopes, found[len(rows) :], (len(rows), len(coordinates) + 1))
+        return np.array(found[: len(rows)], dtype=float), J[:, :-1], J[:, -1]
 
     q = np.array(evaluate([as_expr(x) for body in model.bodies for x in body.start_q], {}), dtype=float)
     (q, *_), _ = newton(at, np.add, q, AGREEMENT)
     q[np.abs(q) < ROUNDING] = 0.0
     left, J, rate = at(q)
     _check(left, given, "positions")
-    wanted = np.concatenate([-rate, [one.rate for one in given]])
-    qd = solve_least_squares(J, wanted)
+    qd = solve_least_squares(J, -rate)
     qd[np.abs(qd) < ROUNDING] = 0.0
-    _check(J @ qd - wanted, given, "velocities")
+    _check(J @ qd + rate, given, "velocities")
     start: dict[str, float] = {}
     speeds: dict[str, float] = {}
     for k, body in enumerate(model.bodies):

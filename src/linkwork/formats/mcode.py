@@ -94,10 +94,16 @@ def rotation(angle: Matrix) -> Matrix:
     return matrix([c, -s], [s, c])
 
 
+def numbers(a: Value) -> Matrix:
+    """Return what must be numbers."""
+    if not isinstance(a, np.ndarray):
+        raise _Misfit("a number should stand here")
+    return a
+
+
 def scalar(a: Value) -> Any:
     _check(isinstance(a, np.ndarray) and a.size == 1, "a single number should stand here")
-    assert isinstance(a, np.ndarray)
-    return a.flat[0]
+    return numbers(a).flat[0]
 
 
 def number(a: Value) -> float:
@@ -125,13 +131,7 @@ def friction_b(mu_s: Any, mu_d: Any, mu_v: Any, v_t: Any, N_t: Any, v: Any, N: A
 def _of_each(f: Callable[[Any], Any]) -> Call:
     """Return a function of every entry."""
 
-    def call(_: Code, values: list[Value]) -> Value:
-        (a,) = values
-        _check(isinstance(a, np.ndarray), "a number should stand here")
-        assert isinstance(a, np.ndarray)
-        return _each(f, a)
-
-    return call
+    return lambda _, values: _each(f, numbers(*values))
 
 
 def _of_scalars(f: Callable[..., Any]) -> Call:
@@ -269,9 +269,7 @@ JOINED: dict[str, Callable[[Any, Any], Any]] = {
 def combine(sign: str, a: Value, b: Value) -> Value:
     if isinstance(a, str) and isinstance(b, str) and sign in ("==", "~="):
         return matrix(float((a == b) == (sign == "==")))
-    _check(isinstance(a, np.ndarray) and isinstance(b, np.ndarray), "a number should stand here")
-    assert isinstance(a, np.ndarray)
-    assert isinstance(b, np.ndarray)
+    a, b = numbers(a), numbers(b)
     if sign == "*" and a.size != 1 and b.size != 1:
         _check(a.shape[1] == b.shape[0], f"a {_size(a)} array cannot be multiplied by a {_size(b)} array")
         rows = [[_folded(sum((x * y for x, y in zip(row, column, strict=True)), 0.0)) for column in b.T] for row in a]
@@ -432,9 +430,7 @@ class Code:
         if kind == "range":
             return _range(*map(number, parts))
         if kind in ("transpose", "minus", "not"):
-            (a,) = parts
-            _check(isinstance(a, np.ndarray), "a number should stand here")
-            assert isinstance(a, np.ndarray)
+            a = numbers(parts[0])
             return a.T if kind == "transpose" else _each((lambda x: -x) if kind == "minus" else (lambda x: 1.0 - x), a)
         return combine(kind, parts[0], parts[1])
 
@@ -517,16 +513,14 @@ class Code:
                 found.append(list(range(size)))
                 continue
             outer = self.names
-            values = self.value(_with_last(argument, size))
+            values = numbers(self.value(_with_last(argument, size)))
             self.names = outer
-            _check(isinstance(values, np.ndarray), "a number should stand here")
-            assert isinstance(values, np.ndarray)
-            numbers = [number(matrix(x)) for x in values.flat]
-            for k in numbers:
+            places = [number(matrix(x)) for x in values.flat]
+            for k in places:
                 if not (k.is_integer() and 1 <= k <= size):
                     rule = f"entries are counted from 1 to {size}"
                     raise self.error(f"no entry {k:g}", "no-such-index", node.line, rule=rule)
-            found.append([int(k) - 1 for k in numbers])
+            found.append([int(k) - 1 for k in places])
         return found
 
     def call(self, node: Node) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.equations.inertia import dense
 from linkwork.equations.place import Array
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import ordered
@@ -34,7 +33,7 @@ from linkwork.lecture.letters import (
 )  # fmt: skip
 from linkwork.lecture.symbolic import Matrix, Numbers
 from linkwork.lecture.values import Value, named, vector
-from linkwork.sequences.entries import Entries
+from linkwork.sequences.entries import Entries, dense
 from linkwork.writing.notation import Formula, equal
 from linkwork.writing.rational import TooLong, rational
 

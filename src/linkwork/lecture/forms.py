@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from linkwork.equations.explicit import solve_explicitly
-from linkwork.equations.inertia import dense
 from linkwork.equations.place import Array
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -18,7 +17,7 @@ from linkwork.lecture.sheet import MOST_COLUMNS, Name, listing
 from linkwork.lecture.symbolic import Matrix, Numbers
 from linkwork.lecture.values import NOTHING, Scope, Value, named, vector
 from linkwork.linalg.newton import MAX_ITERATIONS
-from linkwork.sequences.entries import Entries, minus
+from linkwork.sequences.entries import Entries, dense, minus
 from linkwork.symbolic.hierarchy import Hierarchy, unused_letter
 from linkwork.tolerances import NEGLIGIBLE, ROUNDING
 from linkwork.writing import notation

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations
-from linkwork.equations.inertia import dense
 from linkwork.equations.place import Place
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.graph import Expr
+from linkwork.sequences.entries import dense
 from linkwork.symbolic.lu import SAMPLES
 from linkwork.tolerances import AGREEMENT, TYPED
 from linkwork.writing.rational import ONE, ZERO, Rational, TooLong, atom, rational, root

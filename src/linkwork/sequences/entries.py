@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork.arrays import Array
 from linkwork.expressions.graph import ZERO, Expr
 
 Entries = Mapping[tuple[int, int], Expr]
+
+
+def dense(A: Iterable[tuple[int, int]], values: ArrayLike, shape: tuple[int, int]) -> Array:
+    """Return a full matrix with these values in the places of the entries."""
+    matrix, places = np.zeros(shape), list(A)
+    if places:
+        matrix[tuple(np.array(places).T)] = values
+    return matrix
 
 
 def transpose(A: Entries) -> dict[tuple[int, int], Expr]:

@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import count
-from math import gcd, lcm
+from math import lcm
+from operator import mul
 
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import RING, evaluate, ordered, substitute
@@ -25,7 +27,19 @@ from linkwork.expressions.graph import ONE, ZERO, Expr, cos, sin, symbol
 from linkwork.symbolic.involutive import TIME, differentiate
 from linkwork.symbolic.signature import Signature
 from linkwork.symbolic.structural import check_unknowns, derivatives_in, rate_of
-from linkwork.writing.rational import UNIT, Monomial, Polynomial, Rational, TooLong, expression, quotient, rational
+from linkwork.writing.rational import (
+    UNIT,
+    Monomial,
+    Polynomial,
+    Rational,
+    TooLong,
+    common_factor,
+    content,
+    expression,
+    quotient,
+    rational,
+    without,
+)
 
 MOST_TAKEN = 100  # equations taken up in all cases: what goes on for longer has more cases than anyone reads
 
@@ -314,7 +328,7 @@ class _Completion:
                 return ZERO
             whole, rest = _factors(above)
             known = self.known(state)
-            rest = self.root(self.forms.divided(rest.scale(1 / _content(rest)), known))
+            rest = self.root(self.forms.divided(rest.scale(1 / content(rest)), known))
         except TooLong:
             return own
         factors = [*whole, *([expression(rest)] if rest.constant is None else [])]
@@ -331,7 +345,7 @@ class _Completion:
         leader = self.leader(expression(p))
         slope = self.forms.rational(self.slope(expression(p), leader)).above if leader is not None else UNIT
         if leader in slope.atoms and (base := quotient(p, slope)) is not None:
-            return base.scale(1 / _content(base))
+            return base.scale(1 / content(base))
         return p
 
     def known(self, state: _State) -> list[Expr]:
@@ -445,10 +459,7 @@ class _Completion:
             p = [q[-1] * c - (top * q[k - shift] if k >= shift else ZERO) for k, c in enumerate(p)][:-1]
             while p and self.is_zero(p[-1]):
                 p.pop()
-        total = ZERO
-        for k, c in enumerate(p):
-            total = total + c * leader**k
-        return total
+        return sum((c * leader**k for k, c in enumerate(p)), ZERO)
 
     def coefficients(self, own: Expr, leader: Expr) -> list[Expr] | None:
         """List the coefficients in the leading derivative, lowest first; None of what is no polynomial or too long."""
@@ -508,7 +519,7 @@ class _Forms:
             above = self.rational(own).above
         except TooLong:
             return own
-        return expression(above.scale(1 / _content(above))) if above else ZERO
+        return expression(above.scale(1 / content(above))) if above else ZERO
 
     def same(self, a: Expr, b: Expr) -> bool:
         """Tell whether two expressions differ by a constant factor."""
@@ -529,25 +540,11 @@ class _Forms:
         return p
 
 
-def _content(p: Polynomial) -> Fraction:
-    """Return the number by which the coefficients become whole, without a common factor."""
-    numbers = p.terms.values()
-    return Fraction(gcd(*(c.numerator for c in numbers)), lcm(*(c.denominator for c in numbers)))
-
-
 def _factors(p: Polynomial) -> tuple[list[Expr], Polynomial]:
     """Return atoms that divide all terms, each once, and what is left."""
-    common = set.intersection(*({atom for atom, _ in monomial} for monomial in p.terms))
-    least = {a: min(dict(monomial)[a] for monomial in p.terms) for a in common}
-    rest = {
-        tuple((a, e - least.get(a, 0)) for a, e in monomial if e > least.get(a, 0)): c
-        for monomial, c in p.terms.items()
-    }
-    return sorted(common, key=lambda a: a.place), Polynomial(rest)
+    common = common_factor(p)
+    return [atom for atom, _ in common], without(p, common)
 
 
 def _product(factors: Sequence[Expr]) -> Expr:
-    total = ONE
-    for own in factors:
-        total = total * own
-    return total
+    return reduce(mul, factors, ONE)

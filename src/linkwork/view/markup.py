@@ -50,20 +50,9 @@ def tex_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iter
     """Write a tabular that needs no package; some columns are numeric."""
     right = set(numeric)
     columns = "".join("r" if k in right else "l" for k in range(len(heads)))
-    lines = [" & ".join(map(tex_words, row)) + r" \\" for row in (heads, *rows)]
-    return (
-        "\n".join(
-            [
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\hline",
-                f"{lines[0]} \\hline",
-                *lines[1:],
-                r"\hline",
-                r"\end{tabular}",
-            ]
-        )
-        + "\n"
-    )
+    head, *lines = (" & ".join(map(tex_words, row)) + r" \\" for row in (heads, *rows))
+    top = rf"\begin{{tabular}}{{{columns}}}", r"\hline", f"{head} \\hline"
+    return "\n".join([*top, *lines, r"\hline", r"\end{tabular}", ""])
 
 
 FORMULAS = """

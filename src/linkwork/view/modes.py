@@ -11,7 +11,8 @@ from linkwork.model import Model
 from linkwork.scene import scene
 from linkwork.view.drawing import drawing
 from linkwork.view.markup import bullets, document, svg, text
-from linkwork.view.picture import color, limits, picture
+from linkwork.view.picture import color, limits
+from linkwork.view.picture import picture as draw_pose
 from linkwork.view.plot import GRID, INK
 from linkwork.view.poses import poses
 
@@ -35,9 +36,10 @@ def html(found: Modes, model: Model) -> str:
     )
     titles = [f"Mode {number}" for number in range(1, found.real + 1)] + ["One of many"] * len(found.motions)
     positions = (*found.modes, *found.motions)
+    drawn = draw_positions([mode.q for mode in positions], model)
     figures = "\n".join(
-        f"<figure>{drawn}<figcaption><b>{title}</b>: {_caption(mode)}</figcaption></figure>"
-        for title, mode, drawn in zip(titles, positions, pictures(positions, model), strict=True)
+        f"<figure>{picture}<figcaption><b>{title}</b>: {_caption(mode)}</figcaption></figure>"
+        for title, mode, picture in zip(titles, positions, drawn, strict=True)
     )
     body = f"""<h1>{text(title)}</h1>
 <p>{text("; ".join(remarks(found)))}.</p>
@@ -47,11 +49,6 @@ def html(found: Modes, model: Model) -> str:
 {figures}
 </main>"""
     return document(title, CSS, body)
-
-
-def pictures(positions: tuple[Mode, ...], model: Model) -> list[str]:
-    """Draw these positions on one scale."""
-    return draw_positions([mode.q for mode in positions], model)
 
 
 def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> list[str]:
@@ -66,7 +63,7 @@ def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> li
     all_poses = poses(seen, values)
     drawn = drawing(seen, all_poses)
     sides = limits(seen, drawn, all_poses)
-    return [svg(picture(seen, drawn, pose, sides, WIDTH, names=True)) for pose in all_poses]
+    return [svg(draw_pose(seen, drawn, pose, sides, WIDTH, names=True)) for pose in all_poses]
 
 
 def remarks(found: Modes) -> Iterator[str]:

@@ -56,21 +56,8 @@ MOST_BESIDE_PROGRAM = Most(150, 5_000)  # 0.04 MB: the program computes it again
 MOST_EVENTS = 1000  # of a motion, on its time axis and in the list
 # Kinds of columns in the order in which they are let in.
 KINDS = (
-    "q",
-    "inputs",
-    "outputs",
-    "states",
-    "energy",
-    "error",
-    "v",
-    "reactions",
-    "driving",
-    "actuators",
-    "loads",
-    "joints",
-    "points",
-    "a",
-    "lam",
+    *("q", "inputs", "outputs", "states", "energy", "error", "v", "reactions", "driving", "actuators", "loads"),
+    *("joints", "points", "a", "lam"),
 )
 USUAL_UNITS = ("deg", "mm")  # to which a page can be switched, unless the motion has its own
 DIGITS = 9  # of coordinates in a drawing

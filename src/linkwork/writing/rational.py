@@ -172,19 +172,27 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     return None
 
 
-def _common(polynomials: Iterable[Polynomial]) -> Monomial:
+def common_factor(*polynomials: Polynomial) -> Monomial:
     """Return the largest monomial that divides all terms."""
     monomials = [dict(monomial) for p in polynomials for monomial in p.terms]
     return _monomial({node: min(m.get(node, 0) for m in monomials) for node in monomials[0]})
 
 
+def without(p: Polynomial, factor: Monomial) -> Polynomial:
+    """Divide by a monomial that divides all terms."""
+    common = dict(factor)
+    return Polynomial({_monomial({x: e - common.get(x, 0) for x, e in m}): c for m, c in p.terms.items()})
+
+
 def _without_common(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
-    common = dict(_common([a, b]))
+    common = common_factor(a, b)
+    return without(a, common), without(b, common)
 
-    def divide(p: Polynomial) -> Polynomial:
-        return Polynomial({_monomial({x: e - common.get(x, 0) for x, e in m}): c for m, c in p.terms.items()})
 
-    return divide(a), divide(b)
+def content(p: Polynomial) -> Fraction:
+    """Return the number by which the coefficients become whole, without a common factor."""
+    numbers = p.terms.values()
+    return Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
 
 
 def _angles(p: Polynomial) -> set[Expr]:
@@ -216,16 +224,12 @@ class Rational:
             above, below = above * UNIT, below * UNIT
         # whole coefficients below without a common factor, the constant one or else the first positive
         atoms = sorted(below.atoms, key=lambda atom: atom.place)
-        content = Fraction(
-            math.gcd(*(c.numerator for c in below.terms.values())),
-            math.lcm(*(c.denominator for c in below.terms.values())),
-        )
-        if below.terms.get((), below.terms[_leading(below, atoms)]) < 0:
-            content = -content
-        numbers = [*above.terms.values(), content]
+        sign = -1 if below.terms.get((), below.terms[_leading(below, atoms)]) < 0 else 1
+        by = sign * content(below)
+        numbers = [*above.terms.values(), by]
         if any(max(abs(c.numerator), c.denominator) > 10**MAX_DIGITS for c in numbers):
             raise TooLong
-        return Rational(above.scale(1 / content), below.scale(1 / content))
+        return Rational(above.scale(1 / by), below.scale(1 / by))
 
     def __bool__(self) -> bool:
         return bool(self.above)
