@@ -107,6 +107,11 @@ UNITS = {
 }
 
 
+def factors() -> dict[str, list[float]]:
+    """Return units as plain numbers: the factor to SI, then the exponents of kg, m, s, A and rad."""
+    return {name: [float(unit.factor), *map(float, unit.exponents)] for name, unit in UNITS.items()}
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text

@@ -57,6 +57,26 @@ def ask(studio: Studio, what: str, **question: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in body.splitlines()]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{", b"[1]", b"3", b"null", b"\xff", b"[" * 100_000, b"{}", b'{"texts": ""}'),
+        b'{"text": 3, "name": "a", "held": 0}',
+        b'{"text": "", "name": null, "held": 0}',
+        b'{"text": "", "name": "a", "held": 0, "more": 1}',
+        b'{"text": "\\ud800", "name": "a", "held": 0}',
+    ],
+)
+def test_a_body_that_is_no_question_is_refused_without_a_word_in_the_terminal(
+    studio: Studio, body: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", studio.server_address[1], timeout=60)
+    connection.request("POST", "/show", body, {TOKEN: studio.token})
+    assert connection.getresponse().status == 400
+    connection.close()
+    assert capfd.readouterr().err == ""
+
+
 def test_the_page_is_for_its_own_address_with_its_token(studio: Studio) -> None:
     """Another name of this computer, another page that asks, a missing or a wrong token: nothing is answered."""
     port = studio.server_address[1]

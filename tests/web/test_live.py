@@ -159,6 +159,28 @@ def test_a_number_is_typed(page: Page) -> None:
     assert page.do("page.engine.get('c')") == 2.25
 
 
+def test_a_parameter_is_shown_in_the_unit_in_which_it_was_written(browser: Any, tmp_path: Path) -> None:
+    """A quantity of another kind is refused, a number without a unit is in that of the parameter."""
+    m = linkwork.PlanarModel("arm", l="400 mm", n="30 rpm")
+    m.fix(O=(0, 0))
+    arm = m.body("arm", mass="2 kg", inertia=0.1, position=("l/2", 0), angular_velocity="n", points={"O": ("-l/2", 0)})
+    m.revolute("O", m.ground, arm)
+    m.live_page(t_end=1).save(tmp_path / "arm.html")
+    context = browser.new_context(offline=True)
+    page = Page(context.new_page(), (tmp_path / "arm.html").as_uri())
+    field = page.tab.get_by_label("l, number", exact=True)
+    assert field.input_value() == "400"
+    assert [*page.tab.locator(".knob small").all_inner_texts()][:2] == ["mm", "rpm"]
+    for text, length in (("350", 0.35), ("3 kg", 0.35), ("0.25 m", 0.25), ("2 rad", 0.25)):
+        field.fill(text)
+        field.press("Enter")
+        page.settle()
+        assert page.do("page.engine.get('l')") == pytest.approx(length, rel=1e-15)
+    assert page.do("page.lines()") == "parameters:\n  l: 250 mm\n"
+    assert page.said == []
+    context.close()
+
+
 def test_a_ground_pin_is_dragged_along_what_its_formula_lets_it(page: Page) -> None:
     """C = (d, 0): d follows the pointer, and nothing else changes."""
     start = page.where("ground.C")

@@ -177,6 +177,24 @@ found = { why, pose, other, back: engine.run() };
     assert found["pose"][22] < 0.0  # y of the rocker
 
 
+def test_a_spatial_start_slider_puts_the_body_where_it_says(tmp_path: Path) -> None:
+    """Of rod and slider, x can move, and the joints follow; what the guide holds is no slider."""
+    model = linkwork.load("spatial_slider_crank")
+    script = """
+engine.set("rod.x", 0.12);
+const motion = engine.run();
+const first = (name) => motion.quantities.find((one) => one.name === name).values[0];
+found = { x: first("rod.x"), slider: first("slider.x"), gap: first("error:position"),
+  held: engine.parameters.filter(({ moves }) => moves === false).map(({ name }) => name) };
+"""
+    found = engine(model, tmp_path, script)
+    assert found["x"] == pytest.approx(0.12, rel=1e-9)
+    assert found["slider"] == pytest.approx(0.24, rel=1e-9)  # the rod's centre is half way between crank pin and slider
+    assert found["gap"] < 1e-10
+    assert {"crank.x", "slider.y", "slider.z", "slider.vy", "slider.wx", "crank.wy"} <= set(found["held"])
+    assert not {"crank.y", "rod.x", "slider.x", "crank.wx", "slider.vx"} & set(found["held"])
+
+
 def test_other_values_start_closed_and_move_as_run_has_it(tmp_path: Path) -> None:
     """The stated velocity of the crank stays, the others follow; the loop closes as `simulate` closes it."""
     values = {"a": 0.27, "c": 0.84}

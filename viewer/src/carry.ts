@@ -2,6 +2,7 @@
 
 import type { Result } from "./data";
 import type { Parameter } from "./engine";
+import { factorOf, type Units } from "./numbers";
 
 export type Values = Map<string, number>;
 
@@ -29,12 +30,18 @@ export function fromHash(hash: string, known: ReadonlySet<string>): Values {
 
 const RATES: Record<string, string> = { vx: "x", vy: "y", vz: "z", omega: "phi" }; // of which coordinate a velocity is
 
-/** Lines of a model file that state these values; numbers that no key names are comments. */
-export function toYaml(values: Values, parameters: Parameter[]): string {
+/** Lines of a model file that state these values, in the units of the parameters; numbers that no key names are comments. */
+export function toYaml(values: Values, parameters: Parameter[], units: Units): string {
   const kinds = new Map(parameters.map(({ name, kind }) => [name, kind]));
+  const unitOf = new Map(parameters.map(({ name, unit }) => [name, unit]));
   const of = (kind: Parameter["kind"]) => [...values].filter(([name]) => kinds.get(name) === kind);
   const key = (name: string) => (/^[\w.]+$/.test(name) ? name : JSON.stringify(name));
-  const section = (entries: [string, number][], indent: string) => entries.map(([name, value]) => `${indent}${key(name)}: ${value}\n`).join("");
+  const quantityOf = (name: string, value: number) => {
+    const unit = unitOf.get(name) ?? "";
+    const factor = factorOf(unit, units) ?? 1;
+    return factor === 1 ? `${value}` : `${Number((value / factor).toPrecision(15))} ${unit}`;
+  };
+  const section = (entries: [string, number][], indent: string) => entries.map(([name, value]) => `${indent}${key(name)}: ${quantityOf(name, value)}\n`).join("");
   const rateOf = (name: string) => name.replace(/[^.]+$/, (part) => RATES[part] ?? part);
   let text = "";
   if (of("parameter").length) text += `parameters:\n${section(of("parameter"), "  ")}`;

@@ -2,6 +2,7 @@
 
 import type { Anchors } from "./anchors";
 import type { LiveData } from "./engine";
+import type { Units } from "./numbers";
 
 export type Vec = [number, number, number];
 export type Spot = [number, number];
@@ -94,7 +95,7 @@ export interface Page {
   styles: Record<string, Style>;
   results: ResultData[];
   live?: LiveData; // of a page that computes
-  factors?: Readonly<Record<string, number>>; // of the units in which values can be typed, to SI
+  factors?: Units; // in which values can be typed
   plays?: boolean; // at once: somebody has asked for the motion
   anchors?: Anchors | null;
 }

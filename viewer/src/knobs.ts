@@ -3,7 +3,7 @@
 import { type Page, shown, shownUnit } from "./data";
 import { button, element } from "./dom";
 import type { Parameter } from "./engine";
-import { inSi, quantity, type Units } from "./numbers";
+import { areAlike, factorOf, inSi, quantity, type Units } from "./numbers";
 
 const KINDS: [Parameter["kind"][], string][] = [
   [["parameter"], "Parameters"],
@@ -17,8 +17,8 @@ export interface Changed {
   begin(): void;
   set(name: string, value: number): void;
   end(): void;
-  /** What has been typed is no number. */
-  refuse(text: string): void;
+  /** What has been typed is no number, or of another kind. */
+  refuse(text: string, unit: string): void;
 }
 
 interface Knob {
@@ -41,7 +41,7 @@ export class Knobs {
   ) {
     let open = true; // the first group that there is
     for (const [kinds, label] of KINDS) {
-      const own = parameters.filter(({ kind }) => kinds.includes(kind));
+      const own = parameters.filter(({ kind, moves }) => kinds.includes(kind) && moves !== false);
       if (!own.length) continue;
       const group = element("details", "group", host);
       group.open = open;
@@ -79,9 +79,10 @@ export class Knobs {
     slider.addEventListener("input", () => this.changed.set(name, Number(slider.value)));
     slider.addEventListener("change", () => this.changed.end());
     field.addEventListener("change", () => {
-      const given = typed(field.value, this.factor(parameter), this.page.factors ?? {});
+      const [unit, factor] = this.shown(parameter);
+      const given = typed(field.value, unit, factor, this.units);
       field.setAttribute("aria-invalid", String(given === undefined));
-      if (given === undefined) return this.changed.refuse(field.value);
+      if (given === undefined) return this.changed.refuse(field.value, unit);
       this.changed.begin();
       this.changed.set(name, given);
       this.changed.end();
@@ -89,8 +90,14 @@ export class Knobs {
     this.knobs.push({ parameter, slider, field, unit, row });
   }
 
-  private factor({ unit }: Parameter): number {
-    return shownUnit(this.page, unit)[1];
+  private get units(): Units {
+    return this.page.factors ?? {};
+  }
+
+  /** The unit in which a value is shown and its factor: that in which it was written, or that of the page. */
+  private shown({ unit }: Parameter): [string, number] {
+    const factor = factorOf(unit, this.units) ?? 1;
+    return factor === 1 ? shownUnit(this.page, unit) : [unit, 1 / factor];
   }
 
   /** All as values are now; a number that is being typed is left alone. */
@@ -101,20 +108,23 @@ export class Knobs {
       if (value < Number(slider.min)) slider.min = String(value);
       if (value > Number(slider.max)) slider.max = String(value);
       slider.value = String(value);
+      const [name, factor] = this.shown(parameter);
       if (document.activeElement !== field) {
-        field.value = digits(this.factor(parameter) * value);
+        field.value = digits(factor * value);
         field.removeAttribute("aria-invalid");
       }
-      unit.textContent = shownUnit(this.page, parameter.unit)[0];
+      unit.textContent = name;
       row.classList.toggle("moved", value !== parameter.value);
     }
   }
 }
 
-/** The value in SI of what is typed: a number in the unit beside the field, or with a unit of its own; nothing if it is no number. */
-export function typed(text: string, factor: number, units: Units): number | undefined {
+/** The value in SI of what is typed: a number in the unit beside the field, or with a unit of this kind; else nothing. */
+export function typed(text: string, unit: string, factor: number, units: Units): number | undefined {
   const number = text.trim().replace(",", ".");
-  const found = quantity(number)?.unit ? inSi(number, units) : Number(number || Number.NaN) / factor;
+  const own = quantity(number)?.unit;
+  if (own && unit && !areAlike(own, unit, units)) return undefined;
+  const found = own ? inSi(number, units) : Number(number || Number.NaN) / factor;
   return found !== undefined && Number.isFinite(found) ? found : undefined;
 }
 

@@ -100,7 +100,7 @@ export class Live {
     this.addSwitch("Gravity", "gravity");
     this.addSwitch("Damping", "damping");
     const set = (name: string, value: number) => this.set(name, value);
-    const changes = { begin: () => this.keepBefore(), set, end: () => this.settle(), refuse: (text: string) => this.say(`'${text}' is no number`) };
+    const changes = { begin: () => this.keepBefore(), set, end: () => this.settle(), refuse: (text: string, unit: string) => this.say(`'${text}' is ${unit ? `not a quantity in ${unit}` : "no number"}`) };
     const shown = keeper ? engine.parameters.filter(({ kind }) => kind === "parameter") : engine.parameters; // the text has all others
     this.knobs = new Knobs(box, shown, page, (name) => engine.get(name), changes);
     new Hands(this.stage, this);
@@ -124,7 +124,7 @@ export class Live {
 
   /** The values as lines of a model file. */
   lines(): string {
-    return toYaml(this.values(), this.engine.parameters);
+    return toYaml(this.values(), this.engine.parameters, this.viewer.page.factors ?? {});
   }
 
   private give(name: string, value: number): void {

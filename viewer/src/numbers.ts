@@ -1,6 +1,9 @@
 // Numbers that are typed: read with their units, written with as many digits as a picture can tell.
 
-export type Units = Readonly<Record<string, number>>; // by their names the factors to those of SI
+export type Units = Readonly<Record<string, readonly number[]>>; // by their names the factor to SI, exponents of kg, m, s, A, rad
+const ONE = [1, 0, 0, 0, 0, 0];
+const NONE = ONE.map(() => Number.NaN);
+const ANGLE = 5; // where the exponent of the radian stands, which may be left out
 
 const QUANTITY = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:\s*([^\s\d].*))?$/;
 
@@ -17,27 +20,43 @@ export function quantity(text: string): Quantity | undefined {
   return { number: Number(found[1]), unit };
 }
 
-/** The factor to SI of a unit such as N*s/m, kg*m^2 or 1/(m*s), as units.py reads it; nothing if it is no unit. */
-export function factorOf(unit: string, units: Units): number | undefined {
+/** The factor to SI and the exponents of a unit such as N*s/m, kg*m^2 or 1/(m*s), as units.py reads it; nothing if it is no unit. */
+export function measureOf(unit: string, units: Units): readonly number[] | undefined {
   const tokens = unit.replaceAll("**", "^").replaceAll("µ", "u").replaceAll("°", "deg").match(/[A-Za-z]\w*|\d+(?:\.\d+)?|\S/g) ?? [];
-  const product = (): number => {
+  const power = (x: readonly number[], n: number) => x.map((part, k) => (k ? n * part : part ** n));
+  const times = (x: readonly number[], y: readonly number[]) => x.map((part, k) => (k ? part + y[k] : part * y[k]));
+  const product = (): readonly number[] => {
     let found = factor();
-    while (tokens[0] === "*" || tokens[0] === "/") found *= tokens.shift() === "/" ? 1 / factor() : factor();
+    while (tokens[0] === "*" || tokens[0] === "/") {
+      const sign = tokens.shift() === "/" ? -1 : 1;
+      found = times(found, power(factor(), sign));
+    }
     return found;
   };
-  const factor = (): number => {
+  const factor = (): readonly number[] => {
     const token = tokens.shift() ?? "";
-    let found = token === "1" ? 1 : Object.hasOwn(units, token) ? units[token] : Number.NaN;
+    let found = token === "1" ? ONE : Object.hasOwn(units, token) ? units[token] : NONE;
     if (token === "(") {
       found = product();
-      if (tokens.shift() !== ")") return Number.NaN;
+      if (tokens.shift() !== ")") return NONE;
     }
     if (tokens[0] !== "^") return found;
     const [, next] = tokens.splice(0, 2);
-    return found ** Number(next === "-" ? `-${tokens.shift()}` : next);
+    return power(found, Number(next === "-" ? `-${tokens.shift()}` : next));
   };
-  const found = unit ? product() : 1;
-  return tokens.length || Number.isNaN(found) ? undefined : found;
+  const found = unit ? product() : ONE;
+  return tokens.length || found.some(Number.isNaN) ? undefined : found;
+}
+
+/** The factor to SI of a unit; nothing if it is no unit. */
+export function factorOf(unit: string, units: Units): number | undefined {
+  return measureOf(unit, units)?.[0];
+}
+
+/** Whether a quantity in a unit can stand where another one is: an angle is a number, too. */
+export function areAlike(unit: string, other: string, units: Units): boolean {
+  const [own, known] = [measureOf(unit, units), measureOf(other, units)];
+  return own !== undefined && known !== undefined && own.every((x, k) => k === 0 || x === known[k] || (k === ANGLE && x === 0));
 }
 
 export function inSi(text: string, units: Units): number | undefined {

@@ -20,11 +20,13 @@ it("writes lines that a model file takes", () => {
     parameter("l1", "parameter"), parameter("two words", "parameter"), parameter("crank.phi", "position"),
     parameter("crank.omega", "velocity"), parameter("arm.vx", "velocity"), parameter("arm.mass", "number"),
   ];
+  const r = { ...parameter("r", "parameter"), unit: "mm" };
+  expect(toYaml(new Map([["r", 0.0507]]), [r], { mm: [1e-3, 0, 1, 0, 0, 0] })).toBe("parameters:\n  r: 50.7 mm\n");
   const values = new Map([["l1", 0.8], ["two words", 2], ["crank.phi", 0.3], ["crank.omega", 5], ["arm.vx", -1], ["arm.mass", 2.5]]);
-  expect(toYaml(values, parameters)).toBe(
+  expect(toYaml(values, parameters, {})).toBe(
     'parameters:\n  l1: 0.8\n  "two words": 2\nsimulation:\n  start:\n    crank.phi: 0.3\n  rate:\n    crank.phi: 5\n    arm.x: -1\n# arm.mass: 2.5\n',
   );
-  expect(toYaml(new Map(), parameters)).toMatch(/^#/);
+  expect(toYaml(new Map(), parameters, {})).toMatch(/^#/);
 });
 
 it("writes all rows with all digits", () => {

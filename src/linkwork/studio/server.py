@@ -23,16 +23,17 @@ from functools import cached_property
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from inspect import signature
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, get_type_hints
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from linkwork.document import MAX_BYTES
 from linkwork.errors import LinkworkError, UsageError
 from linkwork.modelfile import json_schema
 from linkwork.studio.folder import SHOWN, Folder
-from linkwork.units import UNITS
+from linkwork.units import factors
 
 HOST = "127.0.0.1"
 BUNDLE = Path(__file__).with_name("studio.html")
@@ -135,8 +136,16 @@ class Studio(ThreadingHTTPServer):
     def stop(self) -> None:
         """End the command under way, with all that it has begun."""
         if self.running is not None and self.running.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.running.pid, signal.SIGINT)
+            if sys.platform == "win32":  # where there are no such groups
+                self.running.terminate()
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.running.pid, signal.SIGINT)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, but not that a page has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     # what the page asks for
 
@@ -144,8 +153,7 @@ class Studio(ThreadingHTTPServer):
         """Return the text with which the page begins."""
         known = self.folder.read(self.name) if self.name and not self.text else None
         text, mark = (self.text, "") if known is None else (known.text, known.mark)
-        units = {name: float(unit.factor) for name, unit in UNITS.items()}
-        about = {"commands": self.commands, "schema": json_schema(), "units": units}
+        about = {"commands": self.commands, "schema": json_schema(), "units": factors()}
         return {"name": self.name, "text": text, "mark": mark, **about}
 
     def show(self, text: str, name: str, held: int) -> Iterator[Answer]:
@@ -169,9 +177,9 @@ class Studio(ThreadingHTTPServer):
             raise UsageError(f"no command '{command}' here", "unknown-command")
         try:
             arguments = [command, self.folder.path(name).name, *shlex.split(options)]
+            self.folder.check_arguments(arguments)
         except ValueError as error:
             raise UsageError(f"the options cannot be read: {error}", "usage") from None
-        self.folder.check_arguments(arguments)
         self.stop()
         with subprocess.Popen(
             [sys.executable, "-m", "linkwork", *arguments],
@@ -233,7 +241,11 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path not in answers or not length.isdecimal() or int(length) > 2 * MAX_BYTES:
             self.refuse("there is nothing here", HTTPStatus.BAD_REQUEST)
         else:
-            self.send_lines(answers[self.path], json.loads(self.rfile.read(int(length))))
+            question = read_question(answers[self.path], self.rfile.read(int(length)))
+            if question is None:
+                self.refuse("this is no question of the page", HTTPStatus.BAD_REQUEST)
+            else:
+                self.send_lines(answers[self.path], question)
 
     def comes_from_here(self) -> bool:
         """Tell whether the request names this server, not another name that leads here, and comes from its own page."""
@@ -271,21 +283,31 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def send_lines(self, ask: Callable[..., Answer | Iterator[Answer]], question: Any) -> None:
+    def send_lines(self, ask: Callable[..., Answer | Iterator[Answer]], question: Answer) -> None:
         """Send answers as lines of JSON, each when it is there."""
         self.close_connection = True
         self.send_response(HTTPStatus.OK)
         for name, value in {**PROTECTED, "Content-Type": "application/x-ndjson", "Connection": "close"}.items():
             self.send_header(name, value)
         self.end_headers()
-        with suppress(BrokenPipeError, ConnectionResetError):  # the page has gone
-            try:
-                found = ask(**question)
-                for answer in (found,) if isinstance(found, Mapping) else found:
-                    self.wfile.write(json.dumps(answer).encode() + b"\n")
-                    self.wfile.flush()
-            except LinkworkError as error:
-                self.wfile.write(json.dumps({"error": str(error)}).encode() + b"\n")
+        try:
+            found = ask(**question)
+            for answer in (found,) if isinstance(found, Mapping) else found:
+                self.wfile.write(json.dumps(answer).encode() + b"\n")
+                self.wfile.flush()
+        except LinkworkError as error:
+            self.wfile.write(json.dumps({"error": str(error)}).encode() + b"\n")
+
+
+def read_question(ask: Callable[..., object], body: bytes) -> Answer | None:
+    """Read the arguments of a function from JSON; None where it does not take them."""
+    try:
+        question = signature(ask).bind(**json.loads(body)).arguments
+        "".join(map(str, question.values())).encode()  # half of a character cannot be written
+    except (ValueError, TypeError, RecursionError):
+        return None
+    kinds = get_type_hints(ask)
+    return question if all(type(x) is kinds[name] for name, x in question.items()) else None
 
 
 def commands_of(parsers: Sequence[Any]) -> dict[str, list[dict[str, str]]]:

@@ -24,7 +24,7 @@ from linkwork.files import write_text
 from linkwork.readings import InUnits
 from linkwork.scene import Scene
 from linkwork.trajectory import Trajectory, plain
-from linkwork.units import UNITS, choose_units
+from linkwork.units import choose_units, factors
 from linkwork.view.anchors import anchors
 from linkwork.view.drawing import STYLES, Drawing, drawing, picture_of
 from linkwork.view.picture import color
@@ -131,7 +131,7 @@ def contents(
     results = [_result(*one, most) for one in zip(motions, names, told, strict=True)]
     data = {**_styles(_units(motions[0])), "results": results}
     if live is not None:
-        data["factors"] = {name: float(unit.factor) for name, unit in UNITS.items()}
+        data["factors"] = factors()
         data["anchors"] = None if motions[0].model is None else anchors(motions[0].model)
         data["live"] = {**live.about, "module": b64encode(compress(live.module.binary, mtime=0)).decode("ascii")}
     return data

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from linkwork.integrators.memory import places as memory_places
 from linkwork.integrators.time_loop import advance
 from linkwork.linalg.rank import RANK_TOLERANCE
 from linkwork.model import Model
+from linkwork.modelfile.schema import quantity_of
 from linkwork.native import wasm
 from linkwork.native.enclosing import find_zeros, write_tape
 from linkwork.native.kernels import offsets_of, size_of
@@ -52,8 +53,10 @@ from linkwork.simulation.outputs import ENERGY, fill_dynamics, fill_report, rate
 from linkwork.simulation.problem import Motion
 from linkwork.simulation.run import change_method, run
 from linkwork.simulation.simulate import begin_state
+from linkwork.start.check import find_freedoms
 from linkwork.start.closing import SMALL, given_velocities, state_bodies
-from linkwork.tolerances import NEGLIGIBLE
+from linkwork.tolerances import HALF_THE_DIGITS, NEGLIGIBLE
+from linkwork.units import ACCELERATION, LENGTH, NUMBER_KIND
 from linkwork.web.hands import AXES, DAMPING, HONEY, STIFFNESS, arm, hand_parameters, holds, with_hands
 from linkwork.web.hands import place as to_place
 
@@ -378,6 +381,7 @@ class _Writing:
             "units": [row.unit for row in e.rows],
             "owners": [[c.owner, c.kind] for c in e.velocities],
             "small": SMALL,
+            "rates": self.rates,
             "modes": [[mode.q[name] for name in e.q_names] for mode in found.modes] if found else [],
             "kept": [e.q_names.index(name) for name in found.kept] if found else [],
         }  # fmt: skip
@@ -395,23 +399,29 @@ class _Writing:
             if x in fixed_ones:
                 continue
             if name in model.parameters and name not in model.folded and name not in hand_parameters(model):
-                yield {"name": name, "kind": "parameter", "place": k, "unit": "", **_range(value, ranges.get(name))}
+                unit, within = model.parameter_units.get(name, ""), _range(value, ranges.get(name))
+                yield {"name": name, "kind": "parameter", "place": k, "unit": unit, **within}
             elif name.endswith("'") and value and not fixed and not name.endswith(SIDE):
-                yield {"name": name.rstrip("'"), "kind": "number", "place": k, "unit": "", **_range(value)}
-        places = zip(e.coordinates, self.start.q.tolist(), strict=True)
-        speeds = zip(e.velocities, self.start.v.tolist(), strict=True)
-        for k, (c, value) in enumerate([] if self.driven else places):
-            if c.kind != "number" and k < len(e.v):
-                yield {
-                    "name": c.name,
-                    "kind": "position",
-                    "place": k,
-                    "unit": c.unit,
-                    **_range(value, ranges.get(c.name)),
-                }
-        for k, (w, value) in enumerate([] if self.driven else speeds):
-            within = _range(value, ranges.get(w.speed))
-            yield {"name": w.speed, "kind": "velocity", "place": k, "unit": f"{w.unit}/s", **within}
+                own_name = name.rstrip("'")
+                unit = _unit_of(model, own_name)
+                yield {"name": own_name, "kind": "number", "place": k, "unit": unit, **_range(value)}
+        if self.driven:
+            return
+        moves = np.abs(find_freedoms(self.start)).max(axis=1, initial=0.0) > HALF_THE_DIGITS  # all others are held
+        for k, (c, j, value) in enumerate(zip(e.coordinates, self.rates, self.start.q.tolist(), strict=True)):
+            if j >= 0:
+                about = {"name": c.name, "kind": "position", "place": k, "unit": c.unit, "moves": bool(moves[j])}
+                yield {**about, **_range(value, ranges.get(c.name))}
+        for k, (w, value) in enumerate(zip(e.velocities, self.start.v.tolist(), strict=True)):
+            about = {"name": w.speed, "kind": "velocity", "place": k, "unit": f"{w.unit}/s", "moves": bool(moves[k])}
+            yield {**about, **_range(value, ranges.get(w.speed))}
+
+    @cached_property
+    def rates(self) -> list[int]:
+        """Of each coordinate, the velocity that is its rate; -1 of Euler parameters."""
+        e = self.start.equations
+        at = {w.name: k for k, w in enumerate(e.velocities)}
+        return [at.get(c.name, -1) if c.kind != "number" else -1 for c in e.coordinates]
 
     def switches(self) -> dict[str, Any]:
         """Return places among the parameters of gravity, and of hands where there are some."""
@@ -460,6 +470,19 @@ class _Writing:
             {"name": f"error:{name}", "kind": "error", "unit": unit, "from": "error", "place": k}
             for k, (name, unit) in enumerate(zip(("position", "velocity"), units, strict=True))
         ]
+
+
+def _unit_of(model: Model, name: str) -> str:
+    """Return the unit of a number by its path, as its field states it; nothing of a plain number."""
+    own, field, *_ = name.split(".")
+    if own == "gravity":
+        return ACCELERATION.unit
+    for element in (model.ground, *model.bodies, *model.joints, *model.drivers, *model.acting):
+        hints = get_type_hints(element.__class__, include_extras=True) if element.name == own else {}
+        if field in hints:
+            kinds = (LENGTH,) if field in ("s", "s_i", "s_j") else quantity_of(hints[field]).kinds
+            return kinds[0].unit if len(kinds) == 1 and kinds[0] is not NUMBER_KIND else ""
+    return ""
 
 
 def _range(value: float, within: tuple[float, float] | None = None) -> dict[str, float]:

@@ -5,7 +5,7 @@ import { factorOf, quantity, rewritten } from "../../src/numbers";
 import { Outline, type Path, steps } from "../../src/studio/tree";
 import { placeOf, written } from "../../src/studio/values";
 
-const UNITS = { mm: 1e-3, m: 1, deg: Math.PI / 180, rpm: Math.PI / 30 };
+const UNITS = { mm: [1e-3, 0, 1, 0, 0, 0], m: [1, 0, 1, 0, 0, 0], deg: [Math.PI / 180, 0, 0, 0, 0, 1], rpm: [Math.PI / 30, 0, 0, -1, 0, 1] };
 const TEXT = `linkwork: 1
 parameters: {l: 120 mm, d: 2.2}   # the ground
 ground: {points: {O: [0, 0], C: [d, 0]}}
@@ -57,7 +57,8 @@ describe("numbers", () => {
   });
 
   it("are read in units as model files have them", () => {
-    const known = { m: 1, mm: 1e-3, s: 1, N: 1, kN: 1e3, kg: 1, g: 1e-3, min: 60, deg: Math.PI / 180 };
+    const [length, mass, time, force] = [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, -2, 0, 0]];
+    const known = { m: [1, ...length], mm: [1e-3, ...length], s: [1, ...time], min: [60, ...time], N: [1, ...force], kN: [1e3, ...force], kg: [1, ...mass], g: [1e-3, ...mass] };
     for (const [unit, factor] of Object.entries({ "kN/mm": 1e6, "N*s/m": 1, "g*mm^2": 1e-9, "m/min^2": 1 / 3600, "N/(m*s)": 1, "kg*mm^-1": 1e3, "mm**1.5": 1e-3 ** 1.5 })) {
       expect(factorOf(unit, known)).toBeCloseTo(factor, 12 - Math.log10(factor));
     }

@@ -14,7 +14,7 @@ import { Play } from "./play.js";
 /** @typedef {[number, number, number]} Vec */
 /** What can be changed, and the range of a slider.
  * @typedef {{name: string, kind: "parameter" | "number" | "position" | "velocity", place: number, value: number,
- *   low: number, high: number, unit: string}} Parameter */
+ *   low: number, high: number, unit: string, moves?: boolean}} Parameter */
 /** Why something cannot be: a sentence, and the joint that stays open by this gap.
  * @typedef {{code: string, text: string, joint?: string, gap?: number, unit?: string, t?: number}} Failure */
 /** @typedef {{name: string, unit: string, kind: string, readonly values: Float64Array<ArrayBufferLike>}} Quantity */
@@ -342,7 +342,7 @@ export class Engine {
     const values = this.at("values");
     const wanted = values.slice();
     if (wanted.some((x) => !Number.isFinite(x))) return { code: "bad-value", text: "a value is no number" };
-    const kept = new Set(this.fixed.position.keys());
+    const kept = new Set([...this.fixed.position.keys()].map((k) => closing.rates[k])); // their rates are zero
     const { base } = this;
     const norm = (/** @type {number[]} */ q) => this.moved(q, new Array(closing.n_v).fill(0));
     let [q, done, part] = [base.q, 0, 1];
