@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import linkwork
 from linkwork import units
 from linkwork.errors import ModelError
-from linkwork.units import Kind, quantity
+from linkwork.units import Kind, quantity, typed
 
 FACTORS_BY_DEFINITION = [
     ("12 mm", units.LENGTH, 0.012),
@@ -252,3 +252,13 @@ def test_a_start_in_angles_alone_gets_no_hint_of_millimetres() -> None:
     with pytest.raises(ModelError, match="start-far-off") as refused:
         linkwork.simulate(linkwork.load("slider_crank_zhou"), start={"theta2": 1.0})
     assert "millimetres" not in str(refused.value)
+
+
+def test_what_was_typed_shows_through_rounding() -> None:
+    """Twelve digits were typed if rounding explains the rest, in a vector that of its size."""
+    assert typed(0.13 * 0.13) == 0.0169 != 0.13 * 0.13
+    assert typed(-(0.1 + 0.2)) == -0.3
+    assert typed(7.7e-17, size=0.075) == 0.0
+    assert typed(0.07499999999999991, size=0.4) == 0.075
+    for x in (math.pi, 1 / 3, 5e-324, 1.7e308, 7.7e-17, 0.123456789012345, -12345.678901234567, 0.0749999999):
+        assert typed(x) == x

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from linkwork.errors import ModelError, UsageError, did_you_mean
+from linkwork.tolerances import ROUNDING
 
 # Possessive, so that "1e5*x" is never taken for the number 1 followed by "e5".
 NUMBER = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
@@ -314,6 +315,16 @@ def in_unit(value: float, unit: str) -> str:
     assert scale is not None
     texts = [f"{value / scale:.{digits}g} {unit}" for digits in (15, 16, 17)]
     return next((text for text in texts if quantity(text, None) == value), texts[-1])
+
+
+def typed(x: float, size: float | None = None) -> float:
+    """Return the number of at most twelve digits that x is but for rounding, or x itself.
+
+    The rounding of an entry of a vector is measured by the `size` of the vector.
+    """
+    short = float(f"{x:.12g}")
+    off = ROUNDING * (abs(x) if size is None else size)
+    return 0.0 if abs(x) <= off else short if abs(short - x) <= off else x
 
 
 def seconds(name: str, given: float | str | None) -> float | None:

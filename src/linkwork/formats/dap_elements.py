@@ -14,6 +14,7 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, Expr, as_expr, constant, symbol
 from linkwork.formats.mfile import COMMANDS, KEYWORDS, MAX_LINE
 from linkwork.model import Model
+from linkwork.units import typed
 
 TIME = symbol("t")
 FILES = ("inBodies", "inPoints", "inUvectors", "inForces", "inJoints", "inFuncts", "inAnimate", "inConst")
@@ -186,11 +187,14 @@ def plain(text: str) -> str:
     return re.sub(r"[^ -~]|'", "_", text)
 
 
-def number(x: float) -> str:
-    return repr(float(x)).removesuffix(".0")
+def number(x: float, size: float | None = None) -> str:
+    return repr(typed(float(x), size)).removesuffix(".0")
 
 
 def text_of(value: Any) -> str:
     if isinstance(value, str):
         return f"'{value}'"
-    return "[" + "; ".join(map(number, value)) + "]" if isinstance(value, list) else number(value)
+    if not isinstance(value, list):
+        return number(value)
+    size = max(map(abs, value), default=0.0)
+    return "[" + "; ".join(number(x, size) for x in value) + "]"

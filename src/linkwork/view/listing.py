@@ -12,10 +12,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from linkwork.errors import UsageError
-from linkwork.expressions.evaluation import substitute
-from linkwork.expressions.graph import Expr, symbol
+from linkwork.expressions.evaluation import ordered, substitute
+from linkwork.expressions.graph import Expr, constant, symbol
 from linkwork.lecture.listing import Group, Listing
 from linkwork.lecture.sheet import MOST_COLUMNS, MOST_ROWS
+from linkwork.units import typed
 from linkwork.view.markup import md_code, md_formula, md_words
 from linkwork.writing import languages, notation, printers
 from linkwork.writing.collecting import collect_powers
@@ -87,7 +88,8 @@ def _written(listing: Listing) -> _Written:
     later = [line for line in definitions if line not in parts]
     results, conditions = shown[: len(listing.results)], shown[len(listing.results) :]
     plain = [*(x for _, x in parts), *found, *(x for _, x in later), *shown]
-    powers = dict(zip(plain, collect_powers(plain), strict=True))
+    numbers = {x: constant(typed(x.number)) for x in ordered(plain) if x.is_constant}  # without traces of rounding
+    powers = dict(zip(plain, collect_powers(substitute(plain, numbers)), strict=True))
     groups = [replace(group, entries={names: powers[x] for names, x in group.entries.items()}) for group in groups]
     return _Written(
         [(made, powers[x]) for made, x in parts],
