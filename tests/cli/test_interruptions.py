@@ -126,6 +126,7 @@ def test_an_interruption_while_commands_are_imported_is_no_traceback(module: str
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_signal_that_is_to_be_ignored_is_ignored(number: signal.Signals) -> None:
     """As `nohup` and shells tell what they start in the background."""
     script = (

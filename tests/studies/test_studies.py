@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from commands import Answer
 from scipy.stats import norm, qmc
+from slices import with_slow
 
 from linkwork import Start, __version__, kinematics, load, loads, simulate
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
@@ -270,6 +271,7 @@ def test_a_sweep_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None
     assert once.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.slow
 def test_another_study_is_not_taken_for_this_one(tmp_path: Path) -> None:
     path = tmp_path / "fall.nc"
 
@@ -375,6 +377,7 @@ def test_shares_of_the_variance_are_those_of_ishigami() -> None:
     np.testing.assert_allclose([share_of(x, y) for x in (a, b, c)], expected, atol=0.01)
 
 
+@pytest.mark.slow
 def test_what_scatters_a_stroke_most_is_told(tmp_path: Path, linkwork: Answer) -> None:
     """The stroke of a central slider-crank is twice its crank, whatever the rod: 99 % of it within 2.576 deviations."""
     given = "--vary", "l1=1+-0.01", "--vary", "l2=2+-0.05", "--sample", "lhs:300", "--kinematics", "--t-end", "0.7s"
@@ -468,7 +471,7 @@ simulation: {t_end: 5, step: 0.05, rtol: 1.0e-10}
 """
 
 
-@pytest.mark.parametrize("method", ["global", "local", "multistart"])
+@pytest.mark.parametrize("method", with_slow(["global", "local", "multistart"], ["global"]))
 def test_the_longest_throw_is_found(method: str) -> None:
     """From a height h at speed v: tan(angle) = (1 + 2 g h/v^2)^-1/2, and it goes v^2/g (1 + 2 g h/v^2)^1/2."""
     found = optimize(loads(THROW), {"angle": "0:1.5"}, maximize="final(ball.x)", method=method)

@@ -342,6 +342,7 @@ equations:
 """
 
 
+@pytest.mark.slow
 def test_the_general_case_stands_first_though_it_is_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
