@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from threading import Thread
 
@@ -47,6 +47,7 @@ from linkwork.expressions.graph import (
     tan,
     tanh,
 )
+from linkwork.expressions.guards import freeze, switch
 from linkwork.expressions.parser import CALLS, MAX_DEPTH, MAX_LENGTH, RESERVED, ExpressionError, parse
 from linkwork.writing import languages
 from linkwork.writing.printers import latex, text
@@ -903,3 +904,17 @@ def test_numbers_are_calculated_with_the_decimals_that_were_written() -> None:
     assert (constant(1.0) / constant(3.0)).number == 1.0 / 3.0
     assert (constant(1.0) / constant(3.0) * constant(3.0)).number == pytest.approx(1.0, rel=1e-15)
     assert (constant(1e300) * constant(1e300)).op == "mul"  # overflow, as it says at run time
+
+
+@pytest.mark.parametrize("extreme", [maximum, minimum])
+def test_a_derivative_of_an_extreme_is_held_on_the_side_of_the_extreme(extreme: Callable[[Expr, Expr], Expr]) -> None:
+    """Held as it is for x > y, and for x < y, the derivative by x is that there also where x is on the other side."""
+    value, side = extreme(x, y), symbol("side")
+    g = switch(value)
+    assert g is not None
+    slope = jacobian([value], [x])[0, 0]
+    (held,) = freeze([slope], [x, y, side], {g: side})
+    for there, elsewhere in ((2.0, -2.0), (-2.0, 2.0)):
+        (on,) = evaluate([g], {x: there, y: 1.0})
+        (expected,) = evaluate([slope], {x: there, y: 1.0})
+        assert evaluate([held], {x: elsewhere, y: 1.0, side: math.copysign(1.0, on)}) == [expected]

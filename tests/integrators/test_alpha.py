@@ -169,7 +169,7 @@ def test_steps_in_python_are_those_of_the_machine_code(integrator, formulation, 
         at.x[1 : 1 + ny], at.rtol = y, 1e-8
         at.atol[:n_qv], at.atol[n_qv:] = 1e-8, math.inf
         at.h = at.x_new[0] = 1e-3 if integrator == NAME else 1e-5
-        at.outcome = memory.Outcome.GOOD
+        at.t_end, at.outcome = 1.0, memory.Outcome.GOOD
         at.k[:ny] = motion.form.derivative(at.x[: 1 + ny], motion.p)
         w = np.zeros(max(prepared.work, motion.form.derivative.work, onto.work))
         for kernel in kernels:

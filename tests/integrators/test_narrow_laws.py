@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from carts import cart
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from linkwork import loads, simulate
 from linkwork.errors import LinkworkError
@@ -227,6 +228,62 @@ def test_an_implicit_method_goes_on_where_a_law_sets_in_that_drives_on(law: str,
     saved = 1e-3 * sum(quad(lambda u: 1 - 1 / (1 + 50 * f(u)), *part)[0] for part in pairwise(ends))
     assert motion["cart.vx"][-1] == pytest.approx(T_END + saved, rel=rtol)
     assert not motion.info.notes
+
+
+ROOTS: dict[str, Callable[[float], float]] = {  # of X: zero for |X| > 1, from where they set in with an infinite slope
+    "sqrt(max(0, 1 - (X)^2))": lambda u: math.sqrt(1 - u * u),
+    "max(0, 1 - (X)^2)^(1/3)": lambda u: (1 - u * u) ** (1 / 3),
+    "if((X)^2 < 1, (1 - (X)^2)^(2/3), 0)": lambda u: (1 - u * u) ** (2 / 3),
+    "acos(min(1, (X)^2))": lambda u: math.acos(u * u),
+    "(pi/2 - asin(min(1, (X)^2)))": lambda u: math.acos(u * u),
+}
+IMPLICIT = (
+    {"integrator": "radau5"},
+    {"integrator": "radau5", "formulation": "ggl"},
+    {"integrator": "radau5", "formulation": "index-3"},
+    {"integrator": "generalized-alpha"},
+)
+ROUGHLY = 1e-5  # of generalized-alpha, of order 2, at these tolerances
+
+
+@pytest.mark.parametrize("how", IMPLICIT, ids=lambda how: "-".join(how.values()))
+@pytest.mark.parametrize("law", ROOTS)
+@pytest.mark.diagonal
+def test_an_implicit_method_follows_a_law_that_sets_in_as_a_root(law: str, how: dict[str, str]) -> None:
+    """Along the speed, where it drives on, and along the way, where it drives or brakes, both ways.
+
+    Where it sets in, J is infinite: the stages have solutions at the edge too, and no change by J is above a tolerance.
+    """
+    f, within = ROOTS[law], ROUGHLY if how["integrator"] == "generalized-alpha" else ALLOWED
+    width = 0.1
+    area = width * quad(f, -1, 1, points=[0])[0]
+    saved = width * quad(lambda u: 1 - 1 / (1 + 50 * f(u)), -1, 1, points=[0])[0]
+    for sign in (1, -1):
+        at_speed, at_place = (law.replace("X", f"({sign}*cart.{x} - {C})/{width}") for x in ("vx", "x"))
+        motion = simulate(cart(f"{sign}*(1 + 50*{at_speed})", step=T_END), rtol=1e-7, **how)
+        assert sign * motion["cart.vx"][-1] == pytest.approx(T_END + saved, rel=within)
+        for work in (3.0, -1.0):
+            push = f"{sign * work / area!r}*{at_place}"
+            motion = simulate(cart(push, velocity=2.0 * sign, step=T_END), rtol=1e-7, **how)
+            assert sign * motion["cart.vx"][-1] == pytest.approx(math.sqrt(4 + 2 * work), rel=10 * within)
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7])
+@pytest.mark.parametrize("how", IMPLICIT, ids=lambda how: "-".join(how.values()))
+def test_a_resistance_that_sets_in_as_a_root_lets_the_motion_go_on(how: dict[str, str], rtol: float) -> None:
+    """v' = 1 - 0.3 sqrt(v - c) with r = sqrt(v - c): t = 2 (-r/k - log(1 - k r)/k^2)."""
+    k, c = 0.3, 2.0
+    motion = simulate(cart(f"1 - {k}*sqrt(max(0, cart.vx - {c}))", step=T_END), rtol=rtol, **how)
+    r = brentq(lambda r: 2 * (-r / k - math.log(1 - k * r) / k**2) - (T_END - c), 0, 1 / k - 1e-9)
+    assert motion["cart.vx"][-1] == pytest.approx(c + r * r, rel=100 * rtol)
+
+
+@pytest.mark.parametrize("integrator", ["auto", "dop853", "radau5"])
+def test_a_law_a_few_tolerances_wide_acts_where_its_angle_has_no_value_beside(integrator: str) -> None:
+    """acos(min(1, u^2)) over two millimetres, a step of metres and a tolerance of half a millimetre."""
+    push = f"{3 / (1e-3 * quad(lambda u: math.acos(u * u), -1, 1)[0])!r}*acos(min(1, ((cart.x - {C})/1e-3)^2))"
+    motion = simulate(cart(push, velocity=1.0, step=T_END), rtol=1e-4, integrator=integrator)
+    assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(7), rel=1e-2)
 
 
 def test_a_direction_that_only_rounding_gives_costs_no_steps() -> None:

@@ -6,7 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from linkwork.expressions.evaluation import ordered
-from linkwork.expressions.graph import ONE, ZERO, Expr, cos, less, log, power, select, sign, sin, spline, sqrt
+from linkwork.expressions.graph import (
+    ONE,
+    ZERO,
+    Expr,
+    cos,
+    less,
+    less_equal,
+    log,
+    power,
+    select,
+    sign,
+    sin,
+    spline,
+    sqrt,
+)
 
 
 def _spline_slope(node: Expr) -> Expr:
@@ -14,7 +28,8 @@ def _spline_slope(node: Expr) -> Expr:
     return spline(node.args[0], knots, coefficients, order + 1)
 
 
-# d f(a, b, ...) / d(argument): one entry per argument that can vary, evaluated only where that argument does
+# d f(a, b, ...) / d(argument): one entry per argument that can vary, evaluated only where that argument does. What
+# compares does so by the switching function of the node itself, by which both are held on one side.
 PARTIALS: dict[str, tuple[Callable[[Expr], Expr], ...]] = {
     "add": (lambda n: ONE, lambda n: ONE),
     "sub": (lambda n: ONE, lambda n: -ONE),
@@ -39,7 +54,7 @@ PARTIALS: dict[str, tuple[Callable[[Expr], Expr], ...]] = {
     "abs": (lambda n: sign(n.args[0]),),
     "sign": (lambda n: ZERO,),
     "min": (lambda n: less(n.args[0], n.args[1]), lambda n: 1 - less(n.args[0], n.args[1])),
-    "max": (lambda n: less(n.args[1], n.args[0]), lambda n: 1 - less(n.args[1], n.args[0])),
+    "max": (lambda n: 1 - less_equal(n.args[0], n.args[1]), lambda n: less_equal(n.args[0], n.args[1])),
     "lt": (lambda n: ZERO, lambda n: ZERO),
     "le": (lambda n: ZERO, lambda n: ZERO),
     "spline": (_spline_slope,),

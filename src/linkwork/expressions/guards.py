@@ -31,8 +31,8 @@ def freeze(outputs: Sequence[Expr], inputs: Iterable[Expr], signs: Mapping[Expr,
         if g is not None and g in signs:
             found[node] = on_side(node.op, signs[g], a)
         elif a != [*node.args]:
-            if _is_root(node):
-                a[0] = select(less(node.args[0], ZERO), node.args[0], absolute(a[0]))
+            if (within := _mirrored(node, a[0])) is not a[0]:
+                a[0] = select(less(ZERO, _beyond(node, node.args[0])), node.args[0], within)
             elif node.op == "select" and a[0] is not node.args[0]:
                 first = node.args[0]
                 a[1:] = _with_roots(a[1], first), _with_roots(a[2], select(first, ZERO, ONE))
@@ -46,13 +46,24 @@ def _is_root(node: Expr) -> bool:
     return node.op in ("sqrt", "log") or (node.op == "pow" and not (power.is_constant and power.number % 1.0 == 0.0))
 
 
+def _beyond(node: Expr, x: Expr) -> Expr:
+    """Return what is positive where a root, or the angle of a sine or cosine, has no value of x."""
+    return absolute(x) - ONE if node.op in ("asin", "acos") else -x
+
+
+def _mirrored(node: Expr, x: Expr) -> Expr:
+    """Return the argument x of such an operation, or beyond the ends of its values as far within; else x."""
+    if node.op in ("asin", "acos"):
+        return function("sign", x) * (ONE - absolute(_beyond(node, x)))
+    return absolute(x) if _is_root(node) else x
+
+
 def _with_roots(branch: Expr, is_taken: Expr) -> Expr:
     """Return a branch whose roots have values, of |x| in the place of x, also where it is not taken."""
     found: dict[Expr, Expr] = {}
     for node in ordered([branch]):
         a = [found.get(x, x) for x in node.args]
-        if _is_root(node):
-            a[0] = select(is_taken, a[0], absolute(a[0]))
+        a[:1] = [select(is_taken, x, _mirrored(node, x)) for x in a[:1]]
         if a != [*node.args]:
             found[node] = GRAPH[node.op](*a, *([node.table] if node.op == "spline" else []))
     return found.get(branch, branch)

@@ -382,12 +382,12 @@ def find_lasting(
             status, u, v = followed, first, second
     if status != MET or i < at.n_events or v >= last:
         return status, u, v
-    status, _, back = find_crossing(at, look, tape, i, -sign, v, last, least, False)
+    status, beyond, back = find_crossing(at, look, tape, i, -sign, v, last, least, False)
     if status != MET:
         return MET, u, v
     depth = enclose_closely(look, tape, i, u, back)
     lowest = -depth[0] if sign > 0.0 else depth[1]
-    interpolate(at, at.x[0] + 0.5 * (u + back) * at.h)
+    interpolate(at, at.x[0] + 0.5 * (v + beyond) * at.h)
     is_deep = lowest > tube_of(at, look, tape, i, back, 1.0)
     if is_deep or matters(at, i, at.x_inside, (back - u) * at.h, p, w):
         at.slight = at.slight if is_deep else at.x[0] + u * at.h
@@ -410,7 +410,7 @@ def matters(at: Run, i: int, x: Pointer, h: float, p: Pointer, w: Pointer) -> bo
     at.evaluations += 2
     for j in range(min(at.n_norm, at.n_rates)):
         change = h * abs(at.projected[j] - at.k_inside[j])
-        found = found or change > at.atol[j] + at.rtol * abs(x[1 + j])
+        found = found or not change <= at.atol[j] + at.rtol * abs(x[1 + j])
     return found
 
 

@@ -60,6 +60,11 @@ class Elimination:
         n_targets = sum(len(self.U[k]) - 1 for row in self.L for k in row)
         return len(self.rows), sum(map(len, self.U)), sum(map(len, self.L)), n_targets
 
+    @property
+    def parity(self) -> float:
+        """Return the sign of the permutation from rows to columns, by which the determinant of L U is that of A."""
+        return round(float(np.linalg.det(np.eye(len(self.rows))[np.ix_(self.rows, self.columns)])))
+
     def place(self) -> dict[Entry, int]:
         """Find where the entries of the matrix, by their rows and columns in it, stand among the values."""
         inside = [(i, j) for i, row in enumerate(self.U) for j in row] + [
@@ -158,6 +163,14 @@ def eliminate(at: Operations, n: int, n_upper: int, values: Pointer) -> bool:
             return False
         values[integer(at.U_start, i)] = 1.0 / pivot
     return True
+
+
+def sign_of_eliminated(at: Operations, n: int, values: Pointer) -> float:
+    """Return the sign of the determinant of L U."""
+    sign = 1.0
+    for i in range(n):
+        sign = -sign if values[integer(at.U_start, i)] < 0.0 else sign
+    return sign
 
 
 def solve_eliminated(at: Operations, n: int, n_upper: int, values: Pointer, x: Pointer, y: Pointer) -> None:

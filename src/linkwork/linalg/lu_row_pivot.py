@@ -45,6 +45,14 @@ def factor(A: Pointer, n: int, width: int, pivots: Pointer, filled: Pointer) -> 
     return True
 
 
+def sign_of_determinant(A: Pointer, n: int, width: int, pivots: Pointer) -> float:
+    """Return that of the determinant of a matrix that has been factored."""
+    sign = 1.0
+    for k in range(n):
+        sign = -sign if (A[k * width + k] < 0.0) != (pivots[k] != k) else sign
+    return sign
+
+
 def subtract_row(a: Pointer, s: float, u: Pointer, k: int, n: int) -> None:
     """Compute A -= s u behind column k; what stands at and before k is kept."""
     start = min(k + 4 - k % 4, n)

@@ -43,6 +43,12 @@ def clear(x: Pointer, start: int, stop: int) -> None:
         x[i] = 0.0
 
 
+def clear_undefined(x: Pointer, count: int) -> None:
+    """Make zero what is no number, or infinite, as the derivative of 1/cosh(x) for a large x."""
+    for i in range(count):
+        x[i] = x[i] if x[i] - x[i] == 0.0 else 0.0
+
+
 def clear_negligible(x: Pointer, count: int) -> None:
     """Make zero what corrections have brought near to it.
 

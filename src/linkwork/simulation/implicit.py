@@ -18,8 +18,10 @@ from linkwork.integrators.methods.radau5 import Radau5
 from linkwork.linalg.lu_planned import Elimination, plan_elimination
 from linkwork.native.lowering import NativeFunction
 from linkwork.simulation.options import Choice
+from linkwork.tolerances import EPSILON
 
 Array = NDArray[np.float64]
+FASTEST = 1.0 / EPSILON  # c beyond all rates of the motion
 USUAL = 1e4  # in the time of a run, c of the system c M - J at which pivots are chosen: that of some thousand steps
 
 
@@ -61,15 +63,18 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
     f, mass, pattern = method.jacobian, method.mass, method.pattern
     if mass is None or pattern is None or not isinstance(f, NativeFunction):
         return method
-    entries = zip(pattern, (-f(x, p)).tolist(), strict=True)
-    A = {place: x for place, x in entries if x != 0.0 or min(place) < n_before}
+    entries = -np.nan_to_num(f(x, p), posinf=0.0, neginf=0.0)
+    full = mass * FASTEST / t_end
+    np.add.at(full, tuple(np.transpose(pattern)), entries)
+    A = {place: x for place, x in zip(pattern, entries.tolist(), strict=True) if x != 0.0 or min(place) < n_before}
     for i in np.flatnonzero(np.diag(mass)).tolist():
         A[i, i] = A.get((i, i), 0.0) + USUAL / t_end
 
     def plan(_: Equations) -> tuple[Elimination | None]:
         return (plan_elimination(1 + max(map(max, A)), A),)
 
-    return replace(method, plan=mechanism.shared.compiled(("elimination", *A), plan)[0])
+    planned = mechanism.shared.compiled(("elimination", *A), plan)[0]
+    return replace(method, plan=planned, side=float(np.linalg.slogdet(full)[0]) if planned else 0.0)
 
 
 def turns_of(e: Equations) -> list[int]:

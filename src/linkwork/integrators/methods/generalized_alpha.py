@@ -32,13 +32,14 @@ from linkwork.errors import UsageError, check_number
 from linkwork.integrators.integrate import Native
 from linkwork.integrators.memory import Method, Outcome, Run, open_run
 from linkwork.integrators.time_loop import HALF, is_at_rest, is_finite
-from linkwork.linalg.lu_row_pivot import factor, solve
-from linkwork.linalg.vectors import clear, copy, dot
+from linkwork.linalg.lu_row_pivot import factor, sign_of_determinant, solve
+from linkwork.linalg.vectors import clear, clear_undefined, copy, dot
 from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
 
 MOST_ITERATIONS = 10  # of the simplified Newton iteration, as in RADAU5 and some for its constant matrix
 FAST = 0.1  # rate of convergence up to which the Jacobian is kept
 ENOUGH = 1e-4  # of the tolerance: what Newton's iteration leaves
+AT_ONCE = 1e-12  # of the run: h to zero
 NUDGE = 1e-5  # of a step, over which the rate of a is measured
 TINY = 1e-4  # of the last step: Euler's is good enough
 SHRINK, GROWTH = 0.2, 5.0  # of a step in one change, as usual for step-size controllers
@@ -85,6 +86,8 @@ class Alpha(Memory):
     h: float  # step to which A belongs
     h_tried: float
     h_factored: float
+    sign: float  # of the determinant of S, and that for h to zero
+    side: float
     is_slow: bool
     rest: Pointer
 
@@ -110,6 +113,8 @@ def alpha_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     call(at.derivative, at.x, p, at.k, w)
     at.evaluations += 2
     its.t_begin = its.t_end = math.nan
+    evaluate_jacobian(at, its, at.x, p, w)
+    its.side = factor_system(at, its, AT_ONCE * (abs(at.x[0]) + at.t_end - at.x[0]))
 
 
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
@@ -131,14 +136,20 @@ def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
     at.evaluations += 2
 
 
-def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
-    """Evaluate J at the end of the step as far as it is known, and factor S; return whether that is regular."""
-    n_q, n_v, m, n_y = its.n_q, its.n_v, its.m, at.ny
-    width, size, first, h = at.n, n_v + m, n_y - n_v - m, at.h
-    call(its.jacobian, at.x_new, p, its.entries, w)
+def evaluate_jacobian(at: Run, its: Alpha, x: Pointer, p: Pointer, w: Pointer) -> None:
+    """Evaluate J at x."""
+    n_y = at.ny
+    call(its.jacobian, x, p, its.entries, w)
+    clear_undefined(its.entries, its.n_entries)
     clear(its.J, 0, n_y * n_y)
     for k in range(its.n_entries):
         its.J[int(its.pattern[k])] = its.entries[k]
+
+
+def factor_system(at: Run, its: Alpha, h: float) -> float:
+    """Factor S for this h; return the sign of its determinant, 0 if it is singular."""
+    n_q, n_v, m, n_y = its.n_q, its.n_v, its.m, at.ny
+    width, size, first = at.n, n_v + m, n_y - n_v - m
     by_v = its.gamma / (h * its.beta)
     by_a = (1.0 - its.alpha_m) / ((1.0 - its.alpha_f) * h * h * its.beta)
     clear(its.S, 0, size * width)
@@ -152,11 +163,9 @@ def evaluate_jacobian(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
         for j in range(n_v):
             s[j] += by_v * row[n_q + j] + by_a * row[first + j]
         copy(offset(row, first + n_v), offset(s, n_v), m)
-    its.h_factored = 0.0
     if not factor(its.S, size, width, its.pivots, its.filled):
-        return False
-    its.h_factored = h
-    return True
+        return 0.0
+    return sign_of_determinant(its.S, size, width, its.pivots)
 
 
 def move(at: Run, its: Alpha, p: Pointer, w: Pointer) -> None:
@@ -280,13 +289,17 @@ def foresee(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
 
 def solve_end(at: Run, its: Alpha, p: Pointer, w: Pointer) -> bool:
     """Solve for the end of the step, with another S where the last one does not serve; return whether that succeeds."""
-    is_regular = (not its.is_slow and at.h == its.h_factored) or evaluate_jacobian(at, its, p, w)
-    if is_regular and iterate(at, its, p, w):
+    if its.is_slow or at.h != its.h_factored:
+        evaluate_jacobian(at, its, at.x_new, p, w)
+        its.h_factored = at.h
+        its.sign = factor_system(at, its, at.h)
+    is_astray = its.sign * its.side < 0.0
+    if its.sign != 0.0 and not is_astray and iterate(at, its, p, w):
         return True
     its.is_slow = True
     if at.outcome == Outcome.GOOD:
         at.outcome = Outcome.NOT_SOLVED
-        at.proposed = HALF
+        at.proposed = SHRINK if is_astray else HALF
     return False
 
 

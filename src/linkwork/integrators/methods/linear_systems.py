@@ -30,10 +30,11 @@ from linkwork.linalg.lu_planned import (
     eliminate,
     eliminate_complex,
     operations,
+    sign_of_eliminated,
     solve_eliminated,
     solve_eliminated_complex,
 )
-from linkwork.linalg.lu_row_pivot import factor, factor_complex, solve, solve_complex
+from linkwork.linalg.lu_row_pivot import factor, factor_complex, sign_of_determinant, solve, solve_complex
 from linkwork.linalg.vectors import clear, copy, fill
 from linkwork.native.kernels import Memory, Pointer, integer, offset, split, take
 
@@ -77,6 +78,8 @@ class Systems(Memory):
     y: Pointer  # 2 width: scratch
     size: Pointer  # width: scratch
     is_full: bool  # whether the factors are those of full matrices
+    side: float  # the sign of the determinant of c M - J for c to infinity, or 0 where it is not known
+    parity: float  # of the planned elimination
     rest: Pointer
 
 
@@ -92,7 +95,7 @@ def systems_places(
     counts = (
         *(n_entries, n_entries, n_entries, n_entries, n_mass, n_mass, n_mass, n_mass),
         *(n_values, n_values, n_values, square, square, square),
-        *(width, width, width, width, 2 * width, width, 1),
+        *(width, width, width, width, 2 * width, width, 1, 1, 1),
     )
     return Systems(n, n_entries, n_mass, n_upper, n_lower, n_targets, width, of, tangent, *split(tangent.rest, counts))
 
@@ -125,8 +128,9 @@ def fill_systems(
     mass: Array,
     plan: Elimination | None,
     blocks: Blocks = (),
+    side: float = 0.0,
 ) -> None:
-    """Write down sizes, patterns, M and the operations of the elimination."""
+    """Write down sizes, patterns, M, the operations of the elimination and the sign of the determinant."""
     memory[: len(sizes)].view(np.int64)[:] = sizes
     at = systems_places(memory, *sizes)
     among = plan.place() if plan is not None else {}
@@ -139,8 +143,10 @@ def fill_systems(
         if plan is not None:
             where.view(np.int64)[:] = [among.get(place, len(among)) for place in listed]
     at.M[:] = mass[np.nonzero(mass)]
+    at.side = side
     if plan is not None:
         plan.fill(at.of)
+        at.parity = plan.parity
     if blocks:
         fill_tangent(at.tangent, blocks)
 
@@ -241,6 +247,19 @@ def factor_systems(at: Systems, c: float, a: float, b: float) -> bool:
     load_full(at, a, at.E_real, 1.0)
     load_full(at, b, at.E_imaginary, 0.0)
     return factor_complex(at.E_real, at.E_imaginary, at.n, at.width, at.complex_pivots, at.y)
+
+
+def is_astray(at: Systems) -> bool:
+    """Whether the determinant of c M - J, as factored, has another sign than for c to infinity.
+
+    Then c is below an odd number of real eigenvalues of J: what grows with e^(c t) and faster would be damped.
+    """
+    if at.tangent.n_entries > 0:
+        of = at.tangent
+        return sign_of_determinant(of.real, of.dof, of.wide, of.real_pivots) < 0.0
+    if at.is_full:
+        return sign_of_determinant(at.E, at.n, at.width, at.pivots) * at.side < 0.0
+    return sign_of_eliminated(at.of, at.n, at.values) * at.parity * at.side < 0.0
 
 
 def solve_real(at: Systems, x: Pointer) -> None:

@@ -43,6 +43,7 @@ from linkwork.integrators.methods.linear_systems import (
     entries_of,
     factor_systems,
     fill_systems,
+    is_astray,
     multiply_mass,
     solve_both,
     solve_real,
@@ -54,7 +55,7 @@ from linkwork.integrators.methods.stiffness import LOOK, PERTURBED, SOON, find_f
 from linkwork.integrators.methods.tangent import Blocks, are_forces_gentle, reduce_matrices
 from linkwork.integrators.time_loop import HALF, SAFETY, constant_of_error, is_at_rest, is_finite
 from linkwork.linalg.lu_planned import Elimination
-from linkwork.linalg.vectors import clear, clear_negligible, copy
+from linkwork.linalg.vectors import clear, clear_negligible, clear_undefined, copy
 from linkwork.native.kernels import Pointer, call, integer, kernel, offset, size_of
 from linkwork.tolerances import EPSILON
 
@@ -91,7 +92,8 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
     finite.
 
     The exact one is that of the middle of the step, as far as it can be foreseen: what turns with the mechanism, such
-    as the direction of a stiff spring, is then half as far off.
+    as the direction of a stiff spring, is then half as far off. Where nothing can, it is that a tolerance further on:
+    of a law that sets in as a root it is infinite where the step begins, and no change of the stages is too small then.
     """
     ny = at.ny
     J, n_entries = entries_of(its.systems)
@@ -105,6 +107,10 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             extrapolate(at, its, 0.5, offset(its.x, 1))
             for i in range(ny):
                 its.x[1 + i] += at.x[1 + i]
+        elif not its.has_last:
+            for i in range(at.n_rates):
+                most = at.atol[i] + at.rtol * abs(at.x[1 + i])
+                its.x[1 + i] += max(-most, min(most, 0.5 * at.h * at.k[i]))
         call(its.jacobian, its.x, p, J, w)
     else:
         copy(at.x, its.x, 1 + at.n)
@@ -118,9 +124,7 @@ def evaluate_jacobian(at: Run, its: Radau, p: Pointer, w: Pointer) -> bool:
             its.x[1 + j] = at.x[1 + j]
             for i in range(ny):
                 J[i * at.n + j] = (its.f[i] - at.k[i]) / delta
-    for i in range(n_entries):
-        if J[i] - J[i] != 0.0:  # as of 1/cosh(x) for a large x; f is finite, and whether its stages converge will show
-            J[i] = 0.0
+    clear_undefined(J, n_entries)  # f is finite, and whether its stages converge will show
     if its.systems.tangent.n_entries > 0:
         reduce_matrices(its.systems.tangent)
         if its.detects and are_forces_gentle(its.systems.tangent, at.h):
@@ -416,6 +420,10 @@ def factor(at: Run, its: Radau) -> bool:
         at.proposed = HALF
         at.outcome = Outcome.NOT_SOLVED
         return False
+    if is_astray(its.systems):
+        at.proposed = SMALLEST_RATIO
+        at.outcome = Outcome.NOT_SOLVED
+        return False
     at.unplanned += 1 if its.systems.is_full and its.systems.n_upper > 0 else 0
     its.h_factored = at.h
     its.contraction = 1.0  # the rate of other factors tells nothing
@@ -467,7 +475,8 @@ class Radau5:
     Without `mass` M is one. `index` is 1 for components that are
     differential or follow from others at once, 2 or 3 for those that follow after one or two differentiations. Where
     accelerations and multipliers of a mechanism stand behind (q, v, work), `dynamics` gives (qd, a, work rates, lam) at
-    a state. If it `detects`, it asks for an explicit method where that would do.
+    a state. `side` is the sign of the determinant of c M - J for c to infinity, where M is not one; 0 is unknown. If it
+    `detects`, it asks for an explicit method where that would do.
     """
 
     jacobian: Native | None = None
@@ -478,6 +487,7 @@ class Radau5:
     blocks: Blocks = ()
     dynamics: Native | None = None
     sizes: tuple[int, int, int] = (0, 0, 0)  # of q, v and Psi
+    side: float = 0.0
     detects: bool = False
     name: str = "radau5"
 
@@ -492,7 +502,7 @@ class Radau5:
             mass = self.mass
         sizes = systems_sizes(pattern, mass, self.plan, self.sizes if self.blocks else (0, 0, 0), self.blocks)
         own = np.zeros(size_of(systems_places, *sizes) + size_of(places, None, n))
-        fill_systems(own, sizes, pattern, mass, self.plan, self.blocks)
+        fill_systems(own, sizes, pattern, mass, self.plan, self.blocks, 1.0 if n_rates == n else self.side)
         systems = systems_places(own, *sizes)
         its = places(systems.rest, systems, n)
         if self.jacobian is not None:
