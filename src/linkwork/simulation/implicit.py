@@ -21,7 +21,6 @@ from linkwork.simulation.options import Choice
 from linkwork.tolerances import EPSILON
 
 Array = NDArray[np.float64]
-FASTEST = 1.0 / EPSILON  # c beyond all rates of the motion
 USUAL = 1e4  # in the time of a run, c of the system c M - J at which pivots are chosen: that of some thousand steps
 
 
@@ -64,7 +63,7 @@ def plan_systems(mechanism: Mechanism, method: Radau5, x: Array, p: Array, n_bef
     if mass is None or pattern is None or not isinstance(f, NativeFunction):
         return method
     entries = -np.nan_to_num(f(x, p), posinf=0.0, neginf=0.0)
-    full = mass * FASTEST / t_end
+    full = mass / (EPSILON * t_end)  # c beyond all rates of the motion
     np.add.at(full, tuple(np.transpose(pattern)), entries)
     A = {place: x for place, x in zip(pattern, entries.tolist(), strict=True) if x != 0.0 or min(place) < n_before}
     for i in np.flatnonzero(np.diag(mass)).tolist():

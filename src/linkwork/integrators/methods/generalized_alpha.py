@@ -35,11 +35,11 @@ from linkwork.integrators.time_loop import HALF, is_at_rest, is_finite
 from linkwork.linalg.lu_row_pivot import factor, sign_of_determinant, solve
 from linkwork.linalg.vectors import clear, clear_undefined, copy, dot
 from linkwork.native.kernels import Memory, Pointer, call, kernel, offset, size_of, split
+from linkwork.tolerances import EPSILON
 
 MOST_ITERATIONS = 10  # of the simplified Newton iteration, as in RADAU5 and some for its constant matrix
 FAST = 0.1  # rate of convergence up to which the Jacobian is kept
 ENOUGH = 1e-4  # of the tolerance: what Newton's iteration leaves
-AT_ONCE = 1e-12  # of the run: h to zero
 NUDGE = 1e-5  # of a step, over which the rate of a is measured
 TINY = 1e-4  # of the last step: Euler's is good enough
 SHRINK, GROWTH = 0.2, 5.0  # of a step in one change, as usual for step-size controllers
@@ -114,7 +114,7 @@ def alpha_begin(m: Pointer, p: Pointer, own: Pointer, w: Pointer) -> None:
     at.evaluations += 2
     its.t_begin = its.t_end = math.nan
     evaluate_jacobian(at, its, at.x, p, w)
-    its.side = factor_system(at, its, AT_ONCE * (abs(at.x[0]) + at.t_end - at.x[0]))
+    its.side = factor_system(at, its, EPSILON * (abs(at.x[0]) + at.t_end - at.x[0]))
 
 
 def begin(at: Run, its: Alpha, first: int, p: Pointer, w: Pointer) -> None:
