@@ -58,7 +58,7 @@ def check_beside_bodies(model: Model, rng: Random, far: float = 0.3, coordinates
         place = restart(place, any_distance=True)
     e = place.equations
     place = place.moved(far * place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
-    place = place.pushed(place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
+    place = place.at_velocity(place.v + place.v_scale * rng.uniform(-1.0, 1.0, len(place.v)))
     if len(place.Psi):
         place = align_velocity(approach(place, "unit"), "unit")
     q, v = place.of_bodies()
@@ -258,7 +258,9 @@ def test_a_long_chain_is_eliminated_link_by_link_with_the_same_accelerations(mak
     assert e.hints.chain is not None
     system = mechanism.system()
     place = system.start()
-    place = place.moved(0.2 * rng.uniform(-1.0, 1.0, system.n_v)).pushed(rng.uniform(-1.0, 1.0, system.n_v))
+    place = place.moved(0.2 * rng.uniform(-1.0, 1.0, system.n_v)).at_velocity(
+        place.v + rng.uniform(-1.0, 1.0, system.n_v)
+    )
     if system.m:
         place = align_velocity(approach(place, "unit"), "unit")
     np.testing.assert_allclose(place.M, _full(e, place), rtol=1e-12, atol=1e-12)

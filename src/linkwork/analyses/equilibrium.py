@@ -299,7 +299,7 @@ def gravity_of(mechanism: Mechanism) -> Array:
 def begin_rest(mechanism: Mechanism) -> Rest:
     """Return the start of the model with nothing moving; ModelError where velocities are asked for."""
     given = find_start(restart(mechanism.place())).place
-    place = given.pushed(-given.v)
+    place = given.at_velocity(0.0 * given.v)
     asked = np.array([place.Psi_dot[i] for i in place.equations.slips])
     if asked.any():
         gaps = np.where([i in place.equations.slips for i in range(len(place.Psi))], place.Psi_dot, 0.0)

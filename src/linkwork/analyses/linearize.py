@@ -545,7 +545,7 @@ def place_bodies(mechanism: Mechanism, q: Mapping[str, float], v: Mapping[str, f
     """Put the bodies into this position, with these velocities or at rest."""
     body = mechanism.equations.chart.body or mechanism.equations
     place = find_start(restart(mechanism.place(), q, v or dict.fromkeys(body.v_names, 0.0))).place
-    return place if v and any(v.values()) else place.pushed(-place.v)
+    return place if v and any(v.values()) else place.at_velocity(0.0 * place.v)
 
 
 def _reached(mechanism: Mechanism, t: float) -> tuple[Mechanism, Place]:

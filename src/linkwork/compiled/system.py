@@ -8,7 +8,7 @@ eps, further ones follow, until they change a no more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil, log
 from types import MappingProxyType
@@ -22,7 +22,6 @@ from linkwork.equations.implicit import N_WORK
 from linkwork.equations.place import Place
 from linkwork.equations.programs import (
     IF_NEEDED,
-    LOCAL,
     MOTION,
     REPETITIONS,
     WATCHED,
@@ -335,16 +334,6 @@ def most_repetitions(place: Place) -> int:
         return 0
     inertia = (place.mass.diagonal * place.v_scale**2).tolist()
     return MOST_OF_LIGHT if min(inertia, default=0.0) < LIGHT * max(inertia, default=0.0) else MOST_REPETITIONS
-
-
-def compile_place(place: Place) -> Place:
-    """Return the same place, its equations evaluated by machine code: for searches that ask thousands of times."""
-    if place.code:
-        return place
-    e = place.equations
-    functions = compile_programs([program(Source(e)) for program in LOCAL], list(e.parameters))
-    p = np.array([*e.parameters.values()], dtype=float)
-    return replace(place, code={name: partial(f, p=p) for name, f in functions.items()})
 
 
 def compile_system(

@@ -27,6 +27,7 @@ from linkwork.expressions.evaluation import Tape, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
 from linkwork.expressions.guards import dependent, narrow, switch
 from linkwork.native.enclosing import find_all_zeros
+from linkwork.native.lowering import NativeFunction
 from linkwork.records import changed, derived, kept
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -446,6 +447,11 @@ class Equations:
 
     @derived
     def _tapes(self) -> dict[str, Tape]:
+        return {}
+
+    @derived
+    def code(self) -> dict[str, NativeFunction]:
+        """Return machine code of programs, once a place has asked for it."""
         return {}
 
     def evaluate(self, name: str, program: Callable[[], ComputationSequence], *x: float) -> NDArray[np.float64]:

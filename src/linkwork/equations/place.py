@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import compress
 from typing import Literal, TypeAlias
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.equations.inertia import Inertia
-from linkwork.equations.programs import Source, constraints, linear, retract
+from linkwork.equations.programs import LOCAL, Source, constraints, linear, retract
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
     FEW,
@@ -28,7 +28,8 @@ from linkwork.linalg.rank import (
     sparse,
     svd,
 )
-from linkwork.records import kept
+from linkwork.native.lowering import compile_programs
+from linkwork.records import changed, kept
 from linkwork.sequences.entries import dense
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.tolerances import ROUNDING, TYPED
@@ -175,8 +176,19 @@ class Place:
     def moved(self, dx: Array) -> Place:
         return replace(self, q=self._run(retract, self.q, dx))
 
-    def pushed(self, dv: Array) -> Place:
-        return replace(self, v=self.v + dv)
+    def at_velocity(self, v: Array) -> Place:
+        """Return the same position at another velocity, with what has been found of the position."""
+        made, found = changed(self, v=v), self.__dict__
+        made.__dict__.update((name, found[name]) for name in OF_POSITION if name in found)
+        return made
+
+    def compiled(self) -> Place:
+        """Return the same place evaluated by machine code, for searches that ask thousands of times."""
+        return self if self.code else replace(self, code=compile_local(self.equations))
+
+    def beside(self, e: Equations, q: Array, v: Array) -> Place:
+        """Return a place of the same mechanism in other coordinates; by machine code if this one has it."""
+        return Place(e, q, v, self.t, compile_local(e) if self.code else {}, self.stated)
 
     @kept
     def length(self) -> float:
@@ -263,6 +275,18 @@ class Place:
     def rank(self) -> Rank:
         """The rank of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
         return self.rows.rank
+
+
+# What a place finds out that depends on t and q alone.
+OF_POSITION = ("_linear", "entries", "Psi_q", "mass", "far", "arm", "length", "scales", "gap", "is_open", "rows")
+
+
+def compile_local(e: Equations) -> Code:
+    """Return machine code of what a place asks for, compiled once for all values of the parameters."""
+    if not e.code:
+        e.code.update(compile_programs([program(Source(e)) for program in LOCAL], list(e.parameters)))
+    p = np.array([*e.parameters.values()], dtype=float)
+    return {name: partial(f, p=p) for name, f in e.code.items()}
 
 
 @cache

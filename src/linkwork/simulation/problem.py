@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,14 +127,11 @@ class Motion:
     ) -> Motion:
         stated = mechanism.place() if how.formulation == EXPLICIT else None
         system = compile_form(mechanism, how, "mass", stated)
-        given = restart(system.start(), q, v, weights, assemble, keep)
+        system, given = _restarted(system, q, v, weights, assemble, keep)
         if not given.mass.is_regular:
             check_massless(given, how.formulation)
             system = compile_form(mechanism, how, metric_for(given, how), stated)
-            given = restart(system.start(), q, v, weights, assemble, keep)
-        if given.equations is not system.equations:  # dyads are on the sides of this start
-            system = system.with_values(given.equations)
-            given = system.place(given.q, given.v)
+            system, given = _restarted(system, q, v, weights, assemble, keep)
         start = find_start(given, weights, any_distance=assemble, keep=keep)
         if start.place.rank.rank < system.m:
             check_branch(start.place)
@@ -327,6 +324,15 @@ class Motion:
     def part(self, first: int) -> Part:
         """Return what rows are evaluated with from this one on."""
         return Part(first, self.form, self.measured._replace(p=self.p.copy()))
+
+
+def _restarted(system: System, *given: Any) -> tuple[System, Place]:
+    """Return where the motion is to start, see `restart`, and the system with dyads on their sides there."""
+    place = restart(system.start(), *given)
+    if place.equations is system.equations:
+        return system, place
+    system = system.with_values(place.equations)
+    return system, system.place(place.q, place.v)
 
 
 def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:

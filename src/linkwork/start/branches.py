@@ -40,7 +40,7 @@ def check_branch(place: Place) -> None:
     left = place.rows.left_singular_vectors[:, rank:] / rows[:, None]
 
     def contradiction(v: Array) -> Array:
-        return np.asarray(left.T @ replace(place, v=v).gamma)
+        return np.asarray(left.T @ place.at_velocity(v).gamma)
 
     def fastest(v: Array) -> float:
         return float(np.max(np.abs(v / place.v_scale), initial=0.0))
@@ -49,11 +49,11 @@ def check_branch(place: Place) -> None:
     rests = fastest(v) * fastest(v) <= TYPED * fastest(a)  # which accelerations overtake at once
     if rests:
         v = a if a.any() else align_velocity(replace(place, t=_find_departure(place)), "unit").v
-    if np.max(np.abs(replace(place, v=v).gamma) / place.row_scale) <= NEGLIGIBLE * fastest(v) * fastest(v):
+    if np.max(np.abs(place.at_velocity(v).gamma) / place.row_scale) <= NEGLIGIBLE * fastest(v) * fastest(v):
         return  # as of loops that close whatever the position
     # The terms of gamma may cancel for these velocities: others as fast show how large they are.
     others = fastest(v) * place.v_scale * aside(len(v))
-    size = max(float(np.linalg.norm(replace(place, v=x).gamma / rows)) for x in (v, others))
+    size = max(float(np.linalg.norm(place.at_velocity(x).gamma / rows)) for x in (v, others))
     if np.linalg.norm(contradiction(v)) <= TYPED * size:
         return
     # The branches are those of the joints alone where drivers are at rest too.
@@ -63,7 +63,7 @@ def check_branch(place: Place) -> None:
     found, rates = [], "the rates"
     if len(free) == 1:
         found = _roots(contradiction, v, free[0] * fastest(v) / fastest(free[0]))
-    elif len(free) == 2 and not np.any(replace(place, v=0.0 * v).Psi_dot):  # up to a factor
+    elif len(free) == 2 and not np.any(place.at_velocity(0.0 * v).Psi_dot):  # up to a factor
         f, g, c, s = *free, np.cos(1.0), np.sin(1.0)  # neither direction is a branch but by chance
         found, rates = _roots(contradiction, c * f + s * g, c * g - s * f), "rates in the proportion"
         found = [x / x[np.argmax(np.abs(place.equations.turning * x))] for x in found]
@@ -91,7 +91,7 @@ def _accelerations(place: Place) -> Array:
 
 def _find_departure(place: Place) -> float:
     """Find the time at which drivers that start from rest have moved by more than rounding, to a factor of two."""
-    still = replace(place, v=0.0 * place.v)
+    still = place.at_velocity(0.0 * place.v)
     for part in 2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS):
         later = replace(still, t=place.t + part)
         if part * np.max(np.abs(later.Psi_dot) / place.row_scale) > NEGLIGIBLE:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.compiled.system import compile_place
 from linkwork.equations.equations import Equations, Row
 from linkwork.equations.place import Place, Weights, largest
 from linkwork.errors import (
@@ -29,10 +28,11 @@ from linkwork.errors import (
     did_you_mean,
     option,
 )
-from linkwork.expressions.evaluation import evaluate, substitute
+from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
 from linkwork.linalg.rank import check_finite
+from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.dead_points import explain_dead, find_dead
 from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, HALF_THE_DIGITS, NEGLIGIBLE, ROUNDING, TYPED
 
@@ -134,7 +134,7 @@ def restart(
     if not (q or v or keep) and place.departure <= CLOSED and is_closed(place, within=CLOSED) and is_aligned(place):
         return place  # the bodies are as the model states them, and fit
     if place.equations.chart.tree is not None:
-        return _on_its_sides(place.equations, place.equations.chart.tree, q, v, weights, any_distance, keep)
+        return _on_its_sides(place, place.equations.chart.tree, q, v, weights, any_distance, keep)
     if not q and not v and place.equations.chart.body is None:
         return place
     e, new = place.equations, {"q": place.q.copy(), "v": place.v.copy()}
@@ -145,7 +145,7 @@ def restart(
             if not np.isfinite(value):
                 raise UsageError(f"{value} is not a start value of '{name}'", "bad-value")
     if e.chart.body is not None:
-        stated, fitted = fit_bodies(e, q, v, weights, any_distance, keep)
+        stated, fitted = fit_bodies(place, q, v, weights, any_distance, keep)
         held = {c.owner for c in e.velocities if c.name in keep and c.name not in e.chart.body.v_names}
         for level, own, columns in zip(new, e.chart.from_body, (e.coordinates, e.velocities), strict=True):
             new[level] = fitted.find(f"{e.chart.kind} {level}", own)
@@ -160,24 +160,26 @@ def restart(
 
 
 def fit_bodies(
-    e: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+    place: Place, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> tuple[Place, Place]:
     """Return where the bodies of a mechanism in other coordinates are stated to start, and where they fit the
     joints.
     """
-    stated = state_bodies(e, q, v)
+    stated = state_bodies(place, q, v)
     names = stated.equations.v_names
     if weights in ("plain", "none"):
         return stated, stated  # other coordinates are corrected themselves
     return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names]).place
 
 
-def state_bodies(e: Equations, q: Given, v: Given) -> Place:
+def state_bodies(place: Place, q: Given = None, v: Given = None) -> Place:
     """Return where the model has its bodies, or these values by their own names."""
+    e = place.equations
     assert e.chart.body is not None
     body = e.chart.body.with_values(e.parameters)
     q, v = ({name: x for name, x in (given or {}).items() if name in body.v_names + body.q_names} for given in (q, v))
-    return restart(Place(body, *body.start()), q, v)
+    of_model = body.start() if place.stated is None else np.split(place.stated, [len(body.q)])
+    return restart(place.beside(body, *of_model), q, v)
 
 
 def locate_bodies(place: Place) -> Place:
@@ -191,18 +193,19 @@ def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
     e = start.place.equations
     if e.chart.body is None or not {*(q or ()), *(v or ())} <= {*e.chart.body.q_names, *e.chart.body.v_names}:
         return start
-    return Fitted(locate_bodies(start.place), state_bodies(e, q, v), start.weights)
+    return Fitted(locate_bodies(start.place), state_bodies(start.place, q, v), start.weights)
 
 
 def _on_its_sides(
-    e: Equations, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
+    stated: Place, tree: Equations, q: Given, v: Given, weights: Weights, any_distance: bool, keep: Sequence[str]
 ) -> Place:
-    """Return the start in minimal coordinates e, from that of all joints; dyads stay on the sides that it has."""
+    """Return the start in minimal coordinates, from that of all joints; dyads stay on the sides that it has."""
+    e = stated.equations
     of_all, first = tree.with_values(e.parameters), len(e.q) - e.n_states
     states = dict(zip(e.q_names[first:], e.start()[0][first:].tolist(), strict=True))
     states |= {name: x for name, x in (q or {}).items() if name in states}
     q = {name: x for name, x in (q or {}).items() if name not in states}
-    given = restart(Place(of_all, *of_all.start()), q, v, weights, any_distance, keep)
+    given = restart(stated.beside(of_all, *of_all.start()), q, v, weights, any_distance, keep)
     start = find_start(given, weights, any_distance, keep).place
     sides = np.sign(start.find("sides", [dyad.side for dyad in e.chart.dyads]))
     sigma = dict(zip((dyad.sigma for dyad in e.chart.dyads), sides.tolist(), strict=True))
@@ -324,9 +327,13 @@ def given_velocities(given: Place) -> Array:
     """
     e, v = given.equations, given.v
     if e.chart.body is None and np.array_equal(v, e.start()[1]):
-        shifts = [c.kind == "length" for c in e.velocities]
-        turns = {x: ZERO for x, is_shift in zip(e.chart.start_v, shifts, strict=True) if not is_shift}
-        v = np.where(shifts, evaluate(substitute(e.chart.start_v, turns), e.parameters), v)
+        shifts = ~e.turning
+
+        def without_turns() -> ComputationSequence:
+            turns = {x: ZERO for x, is_shift in zip(e.chart.start_v, shifts, strict=True) if not is_shift}
+            return ComputationSequence("without turns", (), substitute(e.chart.start_v, turns))
+
+        v = np.where(shifts, e.evaluate("without turns", without_turns), v)
     sizes = np.abs(v) / given.v_scale
     return np.where(sizes > AGREEMENT * np.max(sizes, initial=0.0), v, 0.0)
 
@@ -539,13 +546,13 @@ def align_velocity(place: Place, weights: Weights, kept: Sequence[int] = ()) -> 
     """
     if is_aligned(place):
         return place
-    asked = max(speed_of(place), rate_of(place.pushed(-place.v)))
+    asked = max(speed_of(place), rate_of(place.at_velocity(0.0 * place.v)))
     for _ in range(2):  # the second time for the digits that the first has lost
         if not rate_of(place) > CLOSED * max(asked, speed_of(place)):
             return place
         J, root = place.scaled_jacobian(weights, kept)
         by = place.row_scale
-        place = place.pushed(root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
+        place = place.at_velocity(place.v + root @ solve_least_squares(J / by[:, None], -place.Psi_dot / by))
     if rate_of(place) > AGREEMENT * max(asked, speed_of(place)):
         raise ModelError(
             f"no velocities satisfy the joints and drivers; left over per second: "
@@ -588,7 +595,7 @@ def find_least_gap(given: Place, weights: Weights) -> Place | None:
 
 def _close_other_sketches(given: Place, nearest: Place, weights: Weights, kept: Sequence[int]) -> Place:
     """Return the closed place nearest to the sketch that is found from sketches with turned and shifted bodies."""
-    given = compile_place(given)
+    given = given.compiled()
     nearest = replace(nearest, code=given.code)
     random = np.random.default_rng(SEED)
     turning = given.equations.turning

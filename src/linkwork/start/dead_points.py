@@ -5,7 +5,6 @@ from __future__ import annotations
 from linkwork.equations.equations import DEAD, Dyad, Equations
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
-from linkwork.expressions.evaluation import evaluate
 from linkwork.notes import Reason
 
 
@@ -19,7 +18,7 @@ def check_open(e: Equations) -> None:
 def find_dead(place: Place, within: float = 1.0) -> Dyad | None:
     """Find a dyad whose links are stretched or folded, or its slides parallel, or nearly so."""
     e = place.equations
-    margins = evaluate([dyad.margin for dyad in e.chart.dyads], place.values)
+    margins = place.find("margins", [dyad.margin for dyad in e.chart.dyads])
     return next((dyad for dyad, x in zip(e.chart.dyads, margins, strict=True) if not x > within * DEAD), None)
 
 

@@ -201,7 +201,7 @@ def _close(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
 
 def _align(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
     dv, of_dv = _correct(at, weights, kept, "v")
-    return replace(at, place=at.place.pushed(dv), v=at.v + of_dv)
+    return replace(at, place=at.place.at_velocity(at.place.v + dv), v=at.v + of_dv)
 
 
 def vary_least_gap(at: Place, parameters: Sequence[Expr]) -> tuple[float, Array]:

@@ -242,7 +242,7 @@ class _Writing:
     def stated(self) -> Place:
         """Where the model states that they start."""
         e = self.system.equations
-        return self.system.start() if e.chart.body is None else state_bodies(e, None, None)
+        return self.system.start() if e.chart.body is None else state_bodies(Place(e, *e.start()))
 
     @cached_property
     def local(self) -> dict[str, NativeFunction]:
