@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,10 @@ def _separation(A: Array) -> tuple[Array, float, complex]:
 
 C, A = _collocation()
 T, GAMMA, COMPLEX = _separation(A)
+T_INVERSE = np.linalg.inv(T)
 
 
+@cache
 def error_weights() -> Array:
     """Find d of err = (gamma/h M - J)^-1 (f(t, y) + M sum_i d_i Z_i/h), the difference to a formula of order 3.
 
@@ -40,6 +43,7 @@ def error_weights() -> Array:
     return d
 
 
+@cache
 def error_by_estimate() -> float:
     """Return the error of a step by its estimate and z^2, where y' grows with e^(z theta) along it.
 
@@ -49,11 +53,13 @@ def error_by_estimate() -> float:
     return abs(float(error / (error_weights() @ A @ C**3 / GAMMA / math.factorial(3))))
 
 
+@cache
 def foreseeing_weights() -> Array:
     """Find e of the value at 0 of the polynomial of degree 2 with given values at c_1, c_2 and 1."""
     return np.asarray(np.linalg.inv(C ** np.arange(3.0)[:, None])[:, 0], dtype=np.float64)
 
 
+@cache
 def dense_weights() -> Array:
     """Find D of F_j = sum_i D_ji s_i of the polynomial of degree 4 that has the slopes s_i at 0, c_1, c_2 and 1."""
     basis = [np.polynomial.Polynomial([0.0, 1.0])]

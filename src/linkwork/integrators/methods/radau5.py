@@ -32,6 +32,7 @@ from linkwork.integrators.memory import End, Method, Outcome, Run, open_run
 from linkwork.integrators.methods.collocation import (
     COMPLEX,
     GAMMA,
+    T_INVERSE,
     C,
     T,
     dense_weights,
@@ -512,7 +513,7 @@ class Radau5:
             its.n_q, its.n_v, its.m = self.sizes
         its.exponent[: len(self.index or ())] = np.array(self.index or (), dtype=float) - 1.0
         its.is_scaled = bool(np.any(its.exponent[:n] * np.pad(mass.diagonal(), (0, n - len(mass))) > 0.0))
-        its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), np.linalg.inv(T).ravel()
+        its.c[:], its.T[:], its.T_inverse[:] = C, T.ravel(), T_INVERSE.ravel()
         its.d[:] = error_weights()
         its.D[:] = dense_weights().ravel()
         its.e[:] = foreseeing_weights()
