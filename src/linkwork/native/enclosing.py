@@ -9,6 +9,7 @@ enclosed alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -273,10 +274,33 @@ def find_zeros(m: Pointer, p: Pointer, t_end: float, zeros: Pointer) -> int:
     return count
 
 
+@kernel
+def are_bounded(m: Pointer, p: Pointer, t_end: float) -> int:
+    """Return whether outputs and their slopes are known to be bounded between 0 and t_end."""
+    at = open_tape(m)
+    load_numbers(at, p)
+    for k in range(at.n_outputs):
+        found = enclose_in_time(at, k, 0.0, t_end)
+        if not (found[1] - found[0] < INF and found[3] - found[2] < INF):
+            return 0
+    return 1
+
+
+@lru_cache(maxsize=256)  # of laws of drivers, mostly: a run with other values has the same
+def _tape_in_time(functions: tuple[Expr, ...], time: Expr, parameters: tuple[Expr, ...]) -> NDArray[np.float64]:
+    return write_tape([f for f in functions if time in ordered([f])], [time], parameters)
+
+
+def are_all_bounded(functions: Sequence[Expr], time: Expr, values: Mapping[Expr, float], t_end: float) -> bool:
+    """Return whether functions of time alone, and their slopes, are known to be bounded from 0 to t_end."""
+    tape = _tape_in_time(tuple(functions), time, tuple(values)).copy()
+    return bool(are_bounded(tape, np.array([*values.values()], dtype=float), t_end))
+
+
 def find_all_zeros(functions: Sequence[Expr], time: Expr, values: Mapping[Expr, float], t_end: float) -> list[float]:
     """Return the times from 0 to t_end at which functions of time alone change their signs."""
-    found: set[float] = set()
-    if functions := [f for f in functions if time in ordered([f])]:
-        m, p, zeros = write_tape(functions, [time], [*values]), np.array([*values.values()]), np.empty(MOST_ZEROS)
-        found.update(t for t in zeros[: find_zeros(m, p, t_end, zeros)].tolist() if t < t_end)
-    return sorted(found)
+    if not functions:
+        return []
+    tape, zeros = _tape_in_time(tuple(functions), time, tuple(values)).copy(), np.empty(MOST_ZEROS)
+    count = find_zeros(tape, np.array([*values.values()], dtype=float), t_end, zeros)
+    return sorted({t for t in zeros[:count].tolist() if t < t_end})

@@ -24,7 +24,7 @@ from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered,
 from linkwork.expressions.graph import ONE, Expr, as_expr, cos, symbol
 from linkwork.expressions.guards import switch
 from linkwork.model import Model, Simulation
-from linkwork.native.enclosing import find_all_zeros
+from linkwork.native.enclosing import are_all_bounded, find_all_zeros
 from linkwork.notes import Note
 from linkwork.records import kept
 from linkwork.soundness.events import event_faults
@@ -272,6 +272,9 @@ def law_faults(law: Expr, given: tuple[tuple[Expr, float], ...], t_end: float) -
     Value and speed are to be continuous wherever an operation switches or divides, and the acceleration finite.
     """
     switches, rates = _rates(law)
+    has_powers = any(node.op == "pow" for node in ordered([law]))  # with values in a part of what bounds them only
+    if not has_powers and are_all_bounded(rates, TIME, dict(given), t_end):
+        return []  # with bounded slopes nothing jumps
     t = np.linspace(0, t_end, SAMPLES)
     beside = np.add.outer(np.array(find_all_zeros(switches, TIME, dict(given), t_end)), NEXT_TO * t_end)
     sampled = _sample(rates, given, t)
