@@ -202,7 +202,7 @@ class Model(Analyses):
                 body,
                 position=(body.start_q[0], body.start_q[1]),
                 velocity=(body.start_v[0], body.start_v[1]),
-                inertia=body.J(),
+                inertia=body.J,
                 points={name: shifted(body, s) for name, s in body.points.items()},
                 mass_centre=(0.0, 0.0),
                 inertia_about=None,

@@ -631,7 +631,7 @@ bodies: {{top: {{mass: 2, {about} inertia: {given.tolist()}}}}}
         loads(text)
     assert fault.value.code == "inertia-triangle"
     body = loads(text, repair=("inertia",)).bodies[0]
-    found = np.array([[float(as_expr(x).number) for x in row] for row in body.J()])  # type: ignore[union-attr]
+    found = np.array([[float(as_expr(x).number) for x in row] for row in body.J])  # type: ignore[union-attr]
     np.testing.assert_allclose(found, turn @ np.diag([4 / 3, 4 / 3, 8 / 3]) @ turn.T, atol=1e-12)
     notes = notes_on(loads(text, repair=("inertia",)))
     assert any("principal moments 1, 1, 3 kg m^2" in note and "[repaired-inertia]" in note for note in notes)

@@ -159,9 +159,9 @@ class Soundness:
         for body in self.bodies:
             refused |= (at.columns(body.mass) < 0.0).any(axis=1)
             if isinstance(body, PlanarBody):
-                refused |= (at.columns(body.J()) < 0.0).any(axis=1)
+                refused |= (at.columns(body.J) < 0.0).any(axis=1)
             else:
-                refused |= are_no_moments(at.columns(*(x for row in body.J() for x in row)), at.columns(*body.inertia))
+                refused |= are_no_moments(at.columns(*(x for row in body.J for x in row)), at.columns(*body.inertia))
                 refused |= ~(np.abs(np.linalg.norm(at.columns(*body.orientation), axis=1) - 1.0) <= TYPED)
         return refused
 

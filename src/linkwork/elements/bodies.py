@@ -128,6 +128,7 @@ class PlanarBody(Named):
         """Return the dx by which `retract` moves q to `then`."""
         return [b - a for a, b in zip(q, then, strict=True)]
 
+    @kept
     def J(self) -> Expr:
         """Return the inertia about the mass centre."""
         if self.inertia_about is None:
@@ -137,7 +138,7 @@ class PlanarBody(Named):
 
     def M(self) -> Matrix:
         m = as_expr(self.mass)
-        return {(0, 0): m, (1, 1): m, (2, 2): self.J()}
+        return {(0, 0): m, (1, 1): m, (2, 2): self.J}
 
     def gyroscopic(self, v: Sequence[Expr]) -> list[Expr]:
         return [ZERO, ZERO, ZERO]
@@ -221,6 +222,7 @@ class SpatialBody(Named):
     def difference(self, q: Sequence[Expr], then: Sequence[Expr]) -> list[Expr]:
         return [*(b - a for a, b in zip(q[:3], then[:3], strict=True)), *euler_difference(q[3:], then[3:])]
 
+    @kept
     def J(self) -> tuple[Vector, Vector, Vector]:
         """Return the inertia about the mass centre by its rows."""
         xx, yy, zz, xy, yz, zx = self.inertia
@@ -235,7 +237,7 @@ class SpatialBody(Named):
     def M(self) -> Matrix:
         m = as_expr(self.mass)
         entries: Matrix = {(k, k): m for k in range(3)}
-        for i, row in enumerate(self.J()):
+        for i, row in enumerate(self.J):
             for j, entry in enumerate(row):
                 if entry is not ZERO:
                     entries[3 + i, 3 + j] = entry
@@ -243,7 +245,7 @@ class SpatialBody(Named):
 
     def gyroscopic(self, v: Sequence[Expr]) -> list[Expr]:
         omega = Vector(v[3:])
-        momentum = Vector(row.dot(omega) for row in self.J())
+        momentum = Vector(row.dot(omega) for row in self.J)
         return [ZERO, ZERO, ZERO, *(-omega.cross(momentum))]
 
     def weight(self, gravity: Vector) -> Vector:

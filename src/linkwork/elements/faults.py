@@ -67,4 +67,7 @@ def direct(axis: Array) -> Array:
 
 
 def are_parallel(a: Array, b: Array) -> bool:
-    return bool(a.any() and b.any() and np.linalg.norm(np.cross(direct(a), direct(b))) <= AGREEMENT)
+    if not (a.any() and b.any()):
+        return False
+    x, y = direct(a), direct(b)
+    return float(np.linalg.norm(x - (x @ y) * y)) <= AGREEMENT

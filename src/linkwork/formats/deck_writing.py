@@ -118,7 +118,7 @@ class _Writing:
         number = self.index[body.name]
         q, v = self.numbers(body.start_q), self.numbers(body.start_v)
         self.rows["bodies"].append((number, self.named("body", body.name), *q))
-        self.rows["inertia"].append((number, *self.numbers((body.mass, *(x for row in body.J() for x in row)))))
+        self.rows["inertia"].append((number, *self.numbers((body.mass, *(x for row in body.J for x in row)))))
         rates = self.numbers(body.qd([as_expr(x) for x in q], [as_expr(x) for x in v]))
         for k, (value, rate) in enumerate(zip(q, rates, strict=True), 1):
             self.rows["initial"].append((number, k, value, rate))

@@ -127,6 +127,8 @@ class Checks:
     def value(self, x: Expr | float) -> float:
         if not isinstance(x, Expr):
             return float(x)
+        if x.is_constant:
+            return x.number
         if x not in self.numbers:
             self.numbers[x] = float(evaluate([x], self.numbers)[0])
         return self.numbers[x]
@@ -187,11 +189,11 @@ class Checks:
             yield ModelError(f"mass {mass:g} kg is negative", "negative-mass", path=f"{path}.mass", value=mass)
         path = f"{path}.inertia"
         if isinstance(body, PlanarBody):
-            if (J := self.value(body.J())) < 0:
+            if (J := self.value(body.J)) < 0:
                 about = " about the mass centre" if body.inertia_about is not None else ""
                 yield ModelError(f"inertia {J:g} kg m^2{about} is negative", "negative-inertia", path=path, value=J)
             return
-        principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J()])
+        principal = np.linalg.eigvalsh([[self.value(x) for x in row] for row in body.J])
         rounding = AGREEMENT * (abs(principal).max() + max(abs(self.value(x)) for x in body.inertia))
         shown = ", ".join(f"{x:.6g}" for x in principal)
         about = " about the mass centre" if body.inertia_about is not None else ""
@@ -227,7 +229,7 @@ class Checks:
 
     def note_on(self, body: PlanarBody | SpatialBody) -> Note | None:
         mass = self.value(body.mass)
-        own = [row[k] for k, row in enumerate(body.J())] if isinstance(body, SpatialBody) else (body.J(),)
+        own = [row[k] for k, row in enumerate(body.J)] if isinstance(body, SpatialBody) else (body.J,)
         moments = [self.value(x) for x in own]
         if mass == 0 or 0 in moments:
             what, is_point = "mass" if mass == 0 else "inertia", mass > 0 and not any(moments)

@@ -36,7 +36,7 @@ def repair_inertias(model: Model) -> dict[str, Inertia]:
     for body in model.bodies:
         if not isinstance(body, SpatialBody):
             continue
-        rows = [as_expr(x) for row in body.J() for x in row]
+        rows = [as_expr(x) for row in body.J for x in row]
         moments, V = np.linalg.eigh(np.array(evaluate(rows, values), dtype=float).reshape(3, 3))
         p, _ = nnls(np.ones((3, 3)) - np.eye(3), moments)
         nearest = np.sum(p) - p
