@@ -14,6 +14,7 @@ from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import (
     FUNCTIONS,
     Expr,
+    absolute,
     atan2,
     constant,
     function,
@@ -23,11 +24,13 @@ from linkwork.expressions.graph import (
     minimum,
     power,
     select,
+    sign,
     sin,
     spline,
+    sqrt,
     symbol,
 )
-from linkwork.native.enclosing import enclose_output, find_zeros, load_numbers, open_tape, write_tape
+from linkwork.native.enclosing import are_bounded, enclose_output, find_zeros, load_numbers, open_tape, write_tape
 from linkwork.native.kernels import Pointer, integer, kernel
 
 X, Y, THETA = symbol("x"), symbol("y"), symbol("theta")
@@ -106,6 +109,16 @@ def test_machine_code_finds_the_same_bounds(g: Expr, x: Any, y: Any) -> None:
     out = np.empty(4)
     enclose_once(write_tape([g], [X], [symbol("other"), Y]), np.array([0.0, y[0]]), np.array(boxes[0]), out)
     assert out == pytest.approx(np.array(expected), rel=1e-11, abs=1e-13, nan_ok=True)
+
+
+@np.errstate(all="ignore")
+def test_bounds_tell_laws_that_are_smooth_from_those_that_jump_or_have_no_value() -> None:
+    """Also where the kernel is stepped through as Python: 1/(t - 2)^2 has a pole that no sign shows."""
+    t = symbol("t")
+    laws = {sin(3 * t) / (2 + t): 1, absolute(t - 1): 1, 1 / (t - 2) ** 2: 0, sign(t - 1): 0, sqrt(t - 1): 0}
+    for law, is_bounded in laws.items():
+        for f in (are_bounded, are_bounded.python):
+            assert f(write_tape([law], [t], []), np.empty(0), 4.0) == is_bounded
 
 
 def test_zeros_of_laws_of_time_are_found_to_the_last_digit() -> None:

@@ -35,6 +35,7 @@ ELSEWHERE = {
         "pass_switches",
         "happen",
         "find_zeros",
+        "are_bounded",
         "sample",
         "advance_lanes",
         "report_lanes",
