@@ -232,13 +232,11 @@ def _assemble(
         key.removesuffix("_json"): json.loads(value) if key.endswith("_json") else value
         for key, value in attributes.items()
     }
+    labels = {kind: Columns(*(tuple(map(str, texts)) for texts in columns)) for kind, (columns, _) in tables.items()}
     return Trajectory(
         name=str(attributes["name"]),
         t=ends["t"],
-        tables={
-            kind: Table(Columns(*(tuple(map(str, texts)) for texts in columns)), values)
-            for kind, (columns, values) in tables.items()
-        },
+        tables={kind: Table(labels[kind], values) for kind, (_, values) in tables.items()},
         error_position=ends["error:position"],
         error_velocity=ends["error:velocity"],
         info=Run.read(record),
@@ -312,10 +310,8 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
         _check_format(attributes, path)
         kinds = [name.removesuffix("_unit") for name in file if name.endswith("_unit")]
         of_events = ["event", *(name for name, _ in EVENTS.values())] if "event" in file else []
-        variables = [
-            file[name]
-            for name in (*of_events, *ENDS.values(), *kinds, *(text for kind in kinds for text in _texts(kind)))
-        ]
+        names = (*of_events, *ENDS.values(), *kinds, *(text for kind in kinds for text in _texts(kind)))
+        variables = [file[name] for name in names]
         for variable in variables:
             if not isinstance(variable, h5py.Dataset) or variable.is_virtual or variable.external:
                 raise _refused(path, f"'{variable.name}' is not plain data")
@@ -324,18 +320,13 @@ def _read_netcdf(path: str | Path) -> tuple[Trajectory, object]:
         if sum(math.prod(variable.shape) * variable.dtype.itemsize for variable in variables) > size:
             raise _refused(path, f"it declares more than the {size} bytes it has")
         ends = {name: _netcdf_numbers(file[variable]) for name, variable in ENDS.items()}
-        found = {
-            kind: (
-                [_netcdf_texts(file[name], size) for name in _texts(kind)],
-                _netcdf_numbers(file[kind], columns=True),
-            )
-            for kind in kinds
-        }
+        texts = {kind: [_netcdf_texts(file[name], size) for name in _texts(kind)] for kind in kinds}
+        found = {kind: (texts[kind], _netcdf_numbers(file[kind], columns=True)) for kind in kinds}
         events = Events()
         if of_events:
-            names = tuple(_netcdf_texts(file["event"], size))
+            happened = tuple(_netcdf_texts(file["event"], size))
             fields = {f: _netcdf_numbers(file[name], len(place) == 2) for f, (name, place) in EVENTS.items()}
-            events = Events(names, **fields)
+            events = Events(happened, **fields)
     return _assemble(attributes, ends, found, events), attributes.get("sha256")
 
 
@@ -446,12 +437,9 @@ def _check_format(attributes: Mapping[str, Any], path: str | Path) -> None:
     if not isinstance(version, int):
         raise _foreign(path)
     if version != FORMAT:
-        raise ModelError(
-            f"is a trajectory of format {version}; this linkwork reads format {FORMAT}",
-            "result-version",
-            file=str(path),
-            suggestion="read it with the linkwork that wrote it",
-        )
+        message = f"is a trajectory of format {version}; this linkwork reads format {FORMAT}"
+        hint = "read it with the linkwork that wrote it"
+        raise ModelError(message, "result-version", file=str(path), suggestion=hint)
 
 
 def _foreign(path: str | Path) -> ModelError:

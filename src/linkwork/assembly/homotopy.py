@@ -282,15 +282,10 @@ def solve(
             else:
                 dimension = 0 if good else local_dimension(H.linearize, np.add, x, np.ones(H.n), rng)
                 found.append((y, good, dimension, 1))
-    return Solutions(
-        np.array([y for y, _, _, _ in found], dtype=complex).reshape(-1, len(H.unknowns)),
-        np.array([good for _, good, _, _ in found], dtype=bool),
-        np.array([dimension for _, _, dimension, _ in found], dtype=np.int64),
-        np.array([count for _, _, _, count in found], dtype=np.int64),
-        len(H.starts),
-        infinite,
-        failed,
-    )
+    points, regular, dimensions, counts = zip(*found, strict=True) if found else ((), (), (), ())
+    numbers = np.array(dimensions, dtype=np.int64), np.array(counts, dtype=np.int64)
+    ends_at = np.array(points, dtype=complex).reshape(-1, len(H.unknowns))
+    return Solutions(ends_at, np.array(regular, dtype=bool), *numbers, len(H.starts), infinite, failed)
 
 
 def _track(

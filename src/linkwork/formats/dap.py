@@ -30,16 +30,8 @@ from linkwork.units import shown
 
 USER_FORCES = "user_force.yaml"
 ORIGIN = "centre"  # the name of a point that is added in a mass centre
-COLOURS = {
-    "k": "black",
-    "r": "red",
-    "g": "green",
-    "b": "blue",
-    "c": "cyan",
-    "m": "magenta",
-    "y": "yellow",
-    "w": "white",
-}
+NAMES_OF_COLOURS = ("black", "red", "green", "blue", "cyan", "magenta", "yellow", "white")
+COLOURS = dict(zip("krgbcmyw", NAMES_OF_COLOURS, strict=True))
 
 
 def is_dap(folder: Path) -> bool:
@@ -112,12 +104,8 @@ class _Translation:
 
     def translate(self) -> Document:
         for body, pose, rate in zip(self.folder.bodies, self.poses[1:], self.rates[1:], strict=True):
-            start = {
-                "position": list(pose[:2]),
-                "angle": pose[2],
-                "velocity": list(rate[:2]),
-                "angular_velocity": rate[2],
-            }
+            start = {"position": list(pose[:2]), "angle": pose[2]}
+            start |= {"velocity": list(rate[:2]), "angular_velocity": rate[2]}
             entry: dict[str, Any] = {"mass": body.number("m", 1.0), "inertia": body.number("J", 1.0)}
             entry |= {key: x for key, x in start.items() if x not in (0.0, [0.0, 0.0])}
             entry["points"] = {}

@@ -11,10 +11,9 @@ from linkwork.elements.bodies import Ground
 from linkwork.elements.drivers import Driver
 from linkwork.elements.frames import PLANAR_GROUND
 from linkwork.elements.joints import Distance, PointOnLine, Prismatic, Revolute, Rigid, Rolling
-from linkwork.elements.vectors import Vector
 from linkwork.expressions.evaluation import ordered
 from linkwork.expressions.graph import as_expr
-from linkwork.formats.dap_elements import TIME, Formulas, Written, number
+from linkwork.formats.dap_elements import TIME, Formulas, Written, number, rotated
 
 
 class Chain:
@@ -29,9 +28,8 @@ class Chain:
         self.first: dict[str, int] = {}  # of a body, its first joint coordinate
         self.coordinates: dict[str, dict[str, Any]] = {}
         self.steps: list[str] = []
-        self.pins: dict[
-            str, str
-        ] = {}  # of a body, the point about which, or the vector along which, its joint moves it
+        # of a body, the point about which, or the vector along which, its joint moves it
+        self.pins: dict[str, str] = {}
         count = 0
         for body in writing.bodies:
             self.first[body.name] = count + 1
@@ -73,10 +71,8 @@ class Chain:
         p0 = w.angle(joint) * (1.0 if hinge.onwards else -1.0)
         ux, uy = w.numbers(joint.axis)
         length, turn = math.hypot(ux, uy), 0.0 if hinge.onwards else p0
-        u = Vector((ux / length, uy / length))
-        base = [math.cos(turn) * u[0] - math.sin(turn) * u[1], math.sin(turn) * u[0] + math.cos(turn) * u[1]]
-        other = [math.cos(p0) * base[0] + math.sin(p0) * base[1], -math.sin(p0) * base[0] + math.cos(p0) * base[1]]
-        along, across = w.vector(parent, base), w.vector(body, other)
+        base = rotated(turn, (ux / length, uy / length))
+        along, across = w.vector(parent, base), w.vector(body, rotated(-p0, base))
         self.steps.append(f"Coord_Tran({before}, {along}, {own}, {across}, theta({first}));")
         frame0, frame = (self.moving(x) for x in (parent, body))
         d, axis = frame.point(s) - frame0.point(s0), frame0.direction(base)
@@ -101,9 +97,8 @@ class Chain:
             centre = f"Bodies({self.w.index[body.name]}).r{d}"
             arm = f"s_rot({X} - {centre})" if centre != X else "z2"
             if hinge.joint is None:
-                found[first : first + 3] = (
-                    [("z2", 0), ("z2", 0), (arm, 1)] if dot else [("[1; 0]", 0), ("[0; 1]", 0), (arm, 1)]
-                )
+                shifts = ("z2", "z2") if dot else ("[1; 0]", "[0; 1]")
+                found[first : first + 3] = [*((shift, 0) for shift in shifts), (arm, 1)]
             elif isinstance(hinge.joint, Rolling):
                 shift = f"[{number(-(self.w.rolls(hinge.joint) or (0.0,))[0])}; 0]"
                 found[first] = (arm if dot else f"({shift} + {arm})", 1)
@@ -200,13 +195,10 @@ class Chain:
             self.w.miss(f"driver '{driver.name}'")
 
     def open(self) -> str:
-        moved = [
-            *self.steps,
-            *(f"Update_P({k});" for k in range(1, len(self.w.elements["inPoints"]) + 1) if self.on_body("inPoints", k)),
-        ]
-        moved += [
-            f"Update_U({k});" for k in range(1, len(self.w.elements["inUvectors"]) + 1) if self.on_body("inUvectors", k)
-        ]
+        moved = [*self.steps]
+        for letter, file in (("P", "inPoints"), ("U", "inUvectors")):
+            of_bodies = [k for k, (_, own) in enumerate(self.w.elements[file], 1) if own["Bindex"] != "0"]
+            moved += [f"Update_{letter}({k});" for k in of_bodies]
         B, rates_of = list[str](), list[str]()
         for body in self.w.bodies:
             centre = f"Bodies({self.w.index[body.name]}).r"
@@ -219,25 +211,12 @@ class Chain:
         lines += [f"    Bmat = [{_rows(B)}];", "elseif check == 3", f"    Bd = [{_rows(rates_of)}];", "end"]
         return "".join(f"    {line}\n" for line in lines)
 
-    def on_body(self, file: str, k: int) -> bool:
-        return self.w.elements[file][k - 1][1]["Bindex"] != "0"
-
     def cut(self) -> str:
         Phi, C, rhs_v, rhs_a = zip(*self.rows, strict=True)
-        lines = [
-            "z2 = [0; 0];",
-            f"C = [{_rows('  '.join(row) for row in C)}];",
-            "if check == 1",
-            f"    Phi = [{_rows(Phi)}];",
-        ]
-        lines += [
-            "elseif check == 2",
-            f"    rhsV = [{_rows(rhs_v)}];",
-            "elseif check == 3",
-            f"    rhsA = [{_rows(rhs_a)}];",
-            "end",
-        ]
-        return "".join(f"    {line}\n" for line in lines)
+        lines = ["z2 = [0; 0];", f"C = [{_rows('  '.join(row) for row in C)}];"]
+        for check, (name, rows) in enumerate((("Phi", Phi), ("rhsV", rhs_v), ("rhsA", rhs_a)), 1):
+            lines += [f"{'if' if check == 1 else 'elseif'} check == {check}", f"    {name} = [{_rows(rows)}];"]
+        return "".join(f"    {line}\n" for line in (*lines, "end"))
 
 
 def _minus(a: str, b: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,25 +13,14 @@ from linkwork.elements.joints import Prismatic, Revolute, Rolling, relative_angl
 from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ONE, Expr, as_expr, constant, symbol
+from linkwork.formats.dap_files import ARRAYS
 from linkwork.formats.mfile import COMMANDS, KEYWORDS, MAX_LINE
 from linkwork.model import Model
 from linkwork.units import typed
 
 TIME = symbol("t")
 FILES = ("inBodies", "inPoints", "inUvectors", "inForces", "inJoints", "inFuncts", "inAnimate", "inConst")
-RESERVED = {
-    *KEYWORDS,
-    *COMMANDS,
-    "Bodies",
-    "Points",
-    "Uvectors",
-    "Forces",
-    "Joints",
-    "Functs",
-    "Points_anim",
-    "pi",
-    "t",
-}
+RESERVED = {*KEYWORDS, *COMMANDS, *ARRAYS, "pi", "t"}
 CARRYING = (Revolute, Prismatic, Rolling)  # joints that may carry a body in DAP_JC
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", "le": "<="}
 
@@ -86,9 +76,8 @@ class Written:
         self.given = {symbol(name): constant(value) for name, value in model.parameters.items()}
         others = [hinge for hinge in hinges if hinge.joint is not None and not self.carries(hinge)]
         for hinge in others:
-            self.left_out.append(
-                f"joint coordinates: DAP_JC has no joint like '{hinge.joint.name}' that carries a body"
-            )
+            name = hinge.joint.name
+            self.left_out.append(f"joint coordinates: DAP_JC has no joint like '{name}' that carries a body")
         self.hinges = [] if others else list(hinges)
         self.bodies = [hinge.child for hinge in self.hinges] or list(model.bodies)
         index = {body.name: k for k, body in enumerate(model.bodies)}
@@ -133,18 +122,23 @@ class Written:
         k = self.index[body.name]
         x, y = self.numbers(s)
         if (k, x, y) not in self.spots:
-            self.spots[k, x, y] = self.add(
-                "inPoints", name or f"{body.name}_{len(self.spots) + 1}", Bindex=k, sPlocal=[x, y]
-            )
+            name = name or f"{body.name}_{len(self.spots) + 1}"
+            self.spots[k, x, y] = self.add("inPoints", name, Bindex=k, sPlocal=[x, y])
         return self.spots[k, x, y]
 
     def vector(self, body: Any, u: Iterable[Any]) -> int:
-        return self.add(
-            "inUvectors",
-            f"U{len(self.elements['inUvectors']) + 1}",
-            Bindex=self.index[body.name],
-            ulocal=self.numbers(u),
-        )
+        name = f"U{len(self.elements['inUvectors']) + 1}"
+        return self.add("inUvectors", name, Bindex=self.index[body.name], ulocal=self.numbers(u))
+
+    def points_of(self, element: Any) -> dict[str, int]:
+        """Return the points of a joint or force, turned round."""
+        return {
+            "iPindex": self.spot(element.body_j, element.s_j),
+            "jPindex": self.spot(element.body_i, element.s_i),
+        }
+
+    def bodies_of(self, element: Any) -> dict[str, int]:
+        return {"iBindex": self.index[element.body_j.name], "jBindex": self.index[element.body_i.name]}
 
     def start(self, body: Any) -> tuple[list[float], list[float]]:
         if isinstance(body, Ground):
@@ -180,6 +174,11 @@ class Written:
             lines += [f"        {own}.{key} = {value};" for key, value in fields.items()]
         names = "; ".join(own for own, _ in self.elements[name])
         return "\n".join([*lines, "", f"    {name[2:]} = [{names}];", ""])
+
+
+def rotated(angle: float, s: Sequence[float]) -> list[float]:
+    c, n = math.cos(angle), math.sin(angle)
+    return [c * s[0] - n * s[1], n * s[0] + c * s[1]]
 
 
 def plain(text: str) -> str:

@@ -23,9 +23,15 @@ from linkwork.expressions.evaluation import evaluate, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, as_expr, symbol
 from linkwork.formats.dap import COLOURS
 from linkwork.formats.dap_chain_writing import Chain
-from linkwork.formats.dap_elements import FILES, TIME, Formulas, Written, number, plain, text_of
+from linkwork.formats.dap_elements import FILES, TIME, Formulas, Written, number, plain, rotated, text_of
 from linkwork.model import Model
 
+# Functions of time by the fields of motions.
+FUNCTIONS = (
+    (SmoothStep, "b", {"f_start": "start", "f_end": "end"}),
+    (Ramp, "c", {"f_start": "start", "dfdt_end": "rate"}),
+)
+TIMES = {"t_start": "t_start", "t_end": "t_end"}
 CONTACTS = {"lankarani-nikravesh": 1, "flores-machado": 2}
 
 
@@ -125,20 +131,15 @@ def window_of(w: Written) -> tuple[tuple[float, float], tuple[float, float]]:
 def write_joint(w: Written, joint: Any) -> None:
     i, j, own = joint.body_i, joint.body_j, dict[str, Any]()
     if isinstance(joint, Revolute):
-        own = {"type": "rev", "iPindex": w.spot(j, joint.s_j), "jPindex": w.spot(i, joint.s_i)}
+        own = {"type": "rev", **w.points_of(joint)}
     elif isinstance(joint, Prismatic):
-        axis, turn = w.numbers(joint.axis), -w.angle(joint)
-        other = [
-            math.cos(turn) * axis[0] - math.sin(turn) * axis[1],
-            math.sin(turn) * axis[0] + math.cos(turn) * axis[1],
-        ]
-        own = {"type": "tran", "iPindex": w.spot(j, joint.s_j), "jPindex": w.spot(i, joint.s_i)}
-        own |= {"iUindex": w.vector(j, other), "jUindex": w.vector(i, axis)}
+        axis = w.numbers(joint.axis)
+        own = {"type": "tran", **w.points_of(joint)}
+        own |= {"iUindex": w.vector(j, rotated(-w.angle(joint), axis)), "jUindex": w.vector(i, axis)}
     elif isinstance(joint, Rigid):
-        own = {"type": "rigid", "iBindex": w.index[j.name], "jBindex": w.index[i.name]}
+        own = {"type": "rigid", **w.bodies_of(joint)}
     elif isinstance(joint, Distance):
-        own = {"type": "rev-rev", "iPindex": w.spot(j, joint.s_j), "jPindex": w.spot(i, joint.s_i)}
-        own["L"] = w.numbers([joint.rod_length])[0]
+        own = {"type": "rev-rev", **w.points_of(joint), "L": w.numbers([joint.rod_length])[0]}
     elif isinstance(joint, PointOnLine):
         own = {"type": "rev-tran", "iPindex": w.spot(i, joint.s_i), "jPindex": w.spot(j, joint.s_j)}
         own["iUindex"] = w.vector(i, [-x + 0.0 for x in w.numbers(joint.axis)])
@@ -152,30 +153,21 @@ def write_joint(w: Written, joint: Any) -> None:
 
 def write_driver(w: Written, driver: Driver) -> None:
     function = function_of(w, driver)
-    i, j = driver.joint.body_i, driver.joint.body_j
     if function is None or driver.freedom not in ("angle", "distance"):
         w.miss(f"driver '{driver.name}'")
     elif driver.freedom == "angle":
-        own = {"iBindex": w.index[j.name], "jBindex": w.index[i.name]}
-        w.add("inJoints", driver.name, type="rel-rot", **own, iFunct=function)
+        w.add("inJoints", driver.name, type="rel-rot", **w.bodies_of(driver.joint), iFunct=function)
     else:
-        joint: Any = driver.joint
-        own = {"iPindex": w.spot(j, joint.s_j), "jPindex": w.spot(i, joint.s_i)}
-        w.add("inJoints", driver.name, type="rel-tran", **own, iFunct=function)
+        w.add("inJoints", driver.name, type="rel-tran", **w.points_of(driver.joint), iFunct=function)
 
 
 def function_of(w: Written, driver: Driver) -> int | None:
     """Return the index of the function that a driver follows, None if it is of no type of DAP."""
     motion, name = driver.motion, f"f_{driver.name}"
-    if isinstance(motion, SmoothStep):
-        values = w.numbers((motion.start, motion.end, motion.t_start, motion.t_end))
-        return w.add(
-            "inFuncts", name, type="b", **dict(zip(("f_start", "f_end", "t_start", "t_end"), values, strict=True))
-        )
-    if isinstance(motion, Ramp):
-        values = w.numbers((motion.start, motion.rate, motion.t_start, motion.t_end))
-        keys = ("f_start", "dfdt_end", "t_start", "t_end")
-        return w.add("inFuncts", name, type="c", **dict(zip(keys, values, strict=True)))
+    for cls, kind, keys in FUNCTIONS:
+        if isinstance(motion, cls):
+            own = {key: w.numbers([getattr(motion, field)])[0] for key, field in {**keys, **TIMES}.items()}
+            return w.add("inFuncts", name, type=kind, **own)
     law = w.motion(driver)
     if law[3] is not ZERO or any(node.op == "spline" for node in ordered(law[:1])):
         return None
@@ -196,17 +188,17 @@ def write_forces(w: Written) -> None:
 
 def write_force(w: Written, force: Any) -> bool:
     """Tell whether DAP has a type for a force, which is then written."""
-    if isinstance(force, SpringDamper) and force.law is ZERO and (actuator := w.constants([force.actuator])):
+    is_spring = isinstance(force, SpringDamper | RotationalSpringDamper) and force.law is ZERO
+    actuator = w.constants([force.actuator]) if is_spring else None
+    if actuator and isinstance(force, SpringDamper):
         k, c, free = w.numbers((force.stiffness, force.damping, force.free_length))
-        ends = {"iPindex": w.spot(force.body_j, force.s_j), "jPindex": w.spot(force.body_i, force.s_i)}
-        w.add("inForces", force.name, type="ptp", **ends, k=k, L0=free, dc=c, f_a=actuator[0])
+        w.add("inForces", force.name, type="ptp", **w.points_of(force), k=k, L0=free, dc=c, f_a=actuator[0])
     elif (
         isinstance(force, RotationalSpringDamper) and force.law is ZERO and (actuator := w.constants([force.actuator]))
     ):
         k, c, free = w.numbers((force.stiffness, force.damping, force.free_angle))
-        ends = {"iBindex": w.index[force.body_j.name], "jBindex": w.index[force.body_i.name]}
         kind = "rot_sda" if w.hinges else "rot-sda"  # as each of the programs spells it
-        w.add("inForces", force.name, type=kind, **ends, k=k, theta0=free, dc=c, T_a=actuator[0])
+        w.add("inForces", force.name, type=kind, **w.bodies_of(force), k=k, theta0=free, dc=c, T_a=actuator[0])
     elif isinstance(force, Torque) and (value := w.constants([force.torque])):
         w.add("inForces", force.name, type="T", iBindex=w.index[force.body.name], T=value[0])
     elif isinstance(force, PointForce) and not any(w.numbers(force.s)) and (value := w.constants(force.force)):
@@ -221,19 +213,14 @@ def write_force(w: Written, force: Any) -> bool:
 
 def write_contact(w: Written, force: FlatContact) -> bool:
     """Write contact of a point with y = 0, with the exponent of Hertz and without friction; False if it is another."""
-    line, normal, exponent = (
-        w.numbers(force.s_i),
-        w.numbers(force.normal),
-        w.constants([_given(force.exponent, 1.5)]),
-    )
+    line, normal = w.numbers(force.s_i), w.numbers(force.normal)
+    exponent = w.constants([_given(force.exponent, 1.5)])
     upright = normal[0] == 0.0 and normal[1] > 0.0 and line[1] == 0.0 and isinstance(force.body_i, Ground)
     plain = force.friction == "none" and exponent == [1.5] and w.numbers([force.radius_j]) == [0.0]
     if not (upright and plain and force.model in CONTACTS):
         return False
-    (k, e), n = (
-        w.numbers((force.stiffness, _given(force.restitution, 1.0))),
-        sum("Contact(" in line for line in w.law) + 1,
-    )
+    k, e = w.numbers((force.stiffness, _given(force.restitution, 1.0)))
+    n = sum("Contact(" in line for line in w.law) + 1
     of = f"{w.spot(force.body_j, force.s_j)}, {w.index[force.body_j.name]}"
     w.law.append(f"Contact({n}, {of}, {number(k)}, {number(e)}, {CONTACTS[force.model]});")
     return True

@@ -87,14 +87,8 @@ class _Deck:
         self.lines: dict[Keys, int] = {(): 1}
         self.files: dict[Keys, str] = {}
         self.data: dict[str, Any] = {"linkwork": 1, "name": folder.resolve().name, "space": "spatial"}
-        self.data |= {
-            "gravity": [0.0] * 3,
-            "ground": {"points": {}},
-            "bodies": {},
-            "joints": {},
-            "drivers": {},
-            "forces": {},
-        }
+        self.data |= {"gravity": [0.0] * 3, "ground": {"points": {}}}
+        self.data |= {section: {} for section in ("bodies", "joints", "drivers", "forces")}
 
     def tables(self) -> dict[str, Path]:
         """Return the files of the tables that are there; ModelError where one is a link, or misspelt (Springs.txt)."""

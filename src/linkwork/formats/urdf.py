@@ -27,14 +27,8 @@ from linkwork.tolerances import TYPED, halved
 from linkwork.units import shown
 
 # What joints are called here; those of type fixed make one body of two links, those that float need no joint.
-TYPES = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "planar": "planar",
-    "fixed": "",
-    "floating": "",
-}
+TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "planar": "planar"}
+TYPES |= {"fixed": "", "floating": ""}
 MOVING = ("revolute", "continuous", "prismatic")  # of one freedom each
 CLOSING = ("revolute", "prismatic", "spherical", "cylindrical", "planar", "rigid")
 LIMITS = ("notes", "stops")
@@ -310,15 +304,9 @@ class _Robot:
         self.within: dict[str, Frame] = {}  # where its frame is in this body
         self.place: dict[str, Frame] = {}  # and seen from the root
         inertia: dict[str, Inertia] = {}
-        self.data: dict[str, Any] = {
-            "linkwork": 1,
-            "name": self.robot.attributes.get("name") or Path(self.robot.file).stem,
-            "space": "spatial",
-            "ground": {"points": {}},
-            "bodies": {},
-            "joints": {},
-            "forces": {},
-        }
+        name = self.robot.attributes.get("name") or Path(self.robot.file).stem
+        self.data: dict[str, Any] = {"linkwork": 1, "name": name, "space": "spatial", "ground": {"points": {}}}
+        self.data |= {section: {} for section in ("bodies", "joints", "forces")}
         for name in self.joints:
             self.attempt(self.add_mimic, self.joints[name])
         for name in self.joints:

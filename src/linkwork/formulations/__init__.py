@@ -22,26 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.arrays import Array
-from linkwork.equations.implicit import ALGEBRAIC
+from linkwork.equations.implicit import ALGEBRAIC as ALGEBRAIC
 from linkwork.errors import NumericalStop, UsageError, check_choice
 from linkwork.formulations import refinement
 from linkwork.formulations.refinement import padded_width, take_given, take_padded, take_result
 from linkwork.linalg.rank import RANK_TOLERANCE, Rank
 from linkwork.native.kernels import Kernel, put_integer, size_of
-
-__all__ = [
-    "ALGEBRAIC",
-    "EXPLICIT",
-    "FORMULATIONS",
-    "SEQUENCES",
-    "Formulation",
-    "Solution",
-    "all_formulations",
-    "explain_refusal",
-    "solve_on_scales",
-    "usual_formulations",
-    "would_do",
-]
 
 UNDETERMINED = (
     "the accelerations are not determined: a motion that the constraints admit has no mass, whatever the formulation"

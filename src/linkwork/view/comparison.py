@@ -87,15 +87,8 @@ def _cell_text(row: Row, k: int) -> str:
 
 def split_columns(comparison: Comparison, width: int) -> list[list[int]]:
     """Return the columns in groups that fit beside the names of the rows, so that no figure is cut."""
-    sizes = [
-        1
-        + max(
-            len(line)
-            for text in (heading, *(_cell_text(row, k) for row in comparison.rows))
-            for line in text.split("\n")
-        )
-        for k, heading in enumerate(HEADINGS)
-    ]
+    texts = [[heading, *(_cell_text(row, k) for row in comparison.rows)] for k, heading in enumerate(HEADINGS)]
+    sizes = [1 + max(len(line) for text in column for line in text.split("\n")) for column in texts]
     groups = [[0]]
     for k in range(1, len(HEADINGS)):
         if len(groups[-1]) > 1 and sum(sizes[j] for j in (*groups[-1], k)) - 1 > width:
@@ -115,9 +108,8 @@ def as_text(comparison: Comparison) -> str:
             text.print(table(comparison, group))
     said = [printable(line) for line in remarks(comparison)]
     lines = said if columns is None else [part for line in said for part in fitted(line, columns)]
-    others = [
-        line for key in published_costs(comparison) for line in ("", *_columns(published_rows(comparison, [key])))
-    ]
+    tables = [_columns(published_rows(comparison, [key])) for key in published_costs(comparison)]
+    others = [line for lines_of in tables for line in ("", *lines_of)]
     return "\n".join([shown.get().rstrip(), *map(printable, others), "", *lines])
 
 
@@ -149,10 +141,11 @@ def published_rows(comparison: Comparison, keys: Sequence[str]) -> list[list[str
         cells = [row.name, row.formulation]
         for key in keys:
             _, form, of_machine = OF_COSTS[key]
-            for value, by in (
+            there, here = (
                 (row.values.get(key), first.values.get(key)),
                 (getattr(own, key, None), getattr(base, key, None)),
-            ):
+            )
+            for value, by in (there, here):
                 cells.append(_shown(value, form))
                 if of_machine:
                     cells.append(f"{value / by:.3g}" if value is not None and by else "")
@@ -269,17 +262,11 @@ def write(comparison: Comparison, path: str | Path) -> list[Path]:
 def markdown(comparison: Comparison, picture: str) -> str:
     rows = published_rows(comparison, published_costs(comparison))
     ruled = [rows[0], ["---"] * len(rows[0]), *rows[1:]] if rows else []
-    parts = [
-        f"# Formulations of {_cell(comparison.model)}",
-        markdown_table(comparison),
-        *(
-            ["\n".join(f"| {' | '.join(c if c == '---' else _cell(c) for c in row)} |" for row in ruled)]
-            if ruled
-            else []
-        ),
-        "\n".join(f"- {_cell(line)}" for line in remarks(comparison)),
-        f"![cost against accuracy](<{picture}>)",
-    ]
+    parts = [f"# Formulations of {_cell(comparison.model)}", markdown_table(comparison)]
+    if ruled:
+        parts.append("\n".join(f"| {' | '.join(c if c == '---' else _cell(c) for c in row)} |" for row in ruled))
+    parts.append("\n".join(f"- {_cell(line)}" for line in remarks(comparison)))
+    parts.append(f"![cost against accuracy](<{picture}>)")
     return "\n\n".join(parts) + "\n"
 
 

@@ -19,7 +19,7 @@ from linkwork.scene import Mark, Point, Scene
 from linkwork.trajectory import Trajectory
 from linkwork.view.outlines import Line, Outline, Spot, Stretch, arrow, box, circle, coil, dashpot, hull, rounded
 from linkwork.view.poses import Bodies, poses, refuse_damage, scene_of
-from linkwork.view.solids import CONTACTS, Solid, lengths, limbs, rim, solids
+from linkwork.view.solids import CONTACTS, Solid, lengths, limbs, rim, solids, turned
 
 
 class Style(NamedTuple):
@@ -340,25 +340,30 @@ class _Draughtsman:
         """Draw a block on j that slides on a hatched line of the ground, or on body i; or a cylinder with
         its piston.
         """
+        u, (axis, least, most) = self.unit, self._travel(mark)
         i, j = (self.index[name] for name in mark.bodies)
-        axis, least, most = self._travel(mark)
-        first = self.seen[0]
-        across = first.A[j].T @ first.A[i] @ np.array((*axis, 0.0))
-        turn = float(across[0]), float(across[1])
+        turn = _spot(turned(self.seen[0], i, j, (*axis, 0.0)))
         if i and j and self._cylinder(mark, axis, turn, least, most):
             return
-        u, (x, y) = self.unit, _spot(mark.points[0])
-        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - TRAVEL * u, most + TRAVEL * u)]
+        _, _, _, ends = self._way(mark, TRAVEL * u)
         if i == 0:
             self._guide(ends, axis, BLOCK[1] * u)
         else:
-            for spot in ends:
-                self._anchor(i, spot)
             self.add(i, "rail", [ends])
-        sides = (BLOCK[0] * u, BLOCK[1] * u)
         if self.scene.bodies[j].shape is None:
-            self.add(j, "block", [box(_spot(mark.points[1]), turn, *sides)], True, self.scene.bodies[j].name)
+            block = box(_spot(mark.points[1]), turn, BLOCK[0] * u, BLOCK[1] * u)
+            self.add(j, "block", [block], True, self.scene.bodies[j].name)
         self.own_look.add(j)
+
+    def _way(self, mark: Mark, beyond: float) -> tuple[int, int, Spot, list[Spot]]:
+        """Return both bodies, the axis, and the ends of the way along it, to which a moving body i reaches."""
+        i, j = (self.index[name] for name in mark.bodies)
+        axis, least, most = self._travel(mark)
+        x, y = _spot(mark.points[0])
+        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - beyond, most + beyond)]
+        for spot in ends if i else ():
+            self._anchor(i, spot)
+        return i, j, axis, ends
 
     def _cylinder(self, mark: Mark, axis: Spot, turn: Spot, least: float, most: float) -> bool:
         """Draw a cylinder about the axis of i and a piston rod of j, if both bodies have all their points on
@@ -387,30 +392,21 @@ class _Draughtsman:
 
     def _slot(self, mark: Mark) -> None:
         """Draw a slot of body i in which a pin of body j runs."""
-        i, j = (self.index[name] for name in mark.bodies)
-        axis, least, most = self._travel(mark)
-        u, (x, y) = self.unit, _spot(mark.points[0])
-        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - 0.9 * u, most + 0.9 * u)]
+        u = self.unit
+        i, j, axis, ends = self._way(mark, 0.9 * u)
         if i == 0:
             self._guide(ends, axis, 1.3 * u)
             self.add(j, "pin", [circle(_spot(mark.points[1]), 1.2 * u, 32)], True)
         else:
-            for spot in ends:
-                self._anchor(i, spot)
             self.add(i, "slot", [rounded(ends, SLOT * u)], True)
         self.add(j, "pin", [circle(_spot(mark.points[1]), 0.62 * u, 28)], True, mark.name)
 
     def _rolling(self, mark: Mark) -> None:
         """Draw a disc of body j on a line of body i."""
-        i, j = (self.index[name] for name in mark.bodies)
-        axis, least, most = self._travel(mark)
-        radius, (x, y) = mark.radii[0], _spot(mark.points[0])
-        ends = [(x + axis[0] * d, y + axis[1] * d) for d in (least - 1.3 * radius, most + 1.3 * radius)]
+        radius = mark.radii[0]
+        i, j, axis, ends = self._way(mark, 1.3 * radius)
         if i == 0:
             self._ground_line(ends[0], ends[1], (axis[1], -axis[0]))  # the disc is on the other side
-        else:
-            for spot in ends:
-                self._anchor(i, spot)
         self._disc(j, _spot(mark.points[1]), radius, self.scene.bodies[j].name)
         self.own_look.add(j)
 
@@ -540,8 +536,7 @@ class _Draughtsman:
         u, (i, j) = self.unit, (self.index[name] for name in mark.bodies[:2])
         origin, body = mark.points[1], j
         if i and any(m.name == mark.parts[1] and m.type == "prismatic" for m in self.scene.joints):
-            turn = self.seen[0].A[j].T @ self.seen[0].A[i] @ np.array((c, s, 0.0))
-            c, s = float(turn[0]), float(turn[1])
+            c, s = _spot(turned(self.seen[0], i, j, (c, s, 0.0)))
         elif i:
             x, y, _ = mark.points[0]
             origin, body = (x + c * (least + most) / 2, y + s * (least + most) / 2, 0.0), i

@@ -121,16 +121,13 @@ def text(listing: Listing) -> str:
 
 def _laid_out(group: Group) -> list[str]:
     """Return a matrix with its rows and columns in line, none if it is too wide for a page."""
-    cells = [
-        ["", *group.columns],
-        *([name, *map(repr, row)] for name, row in zip(group.rows, group.cells, strict=True)),
-    ]
+    cells = [["", *group.columns]]
+    cells += [[name, *map(repr, row)] for name, row in zip(group.rows, group.cells, strict=True)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     if len(group.columns) > MOST_COLUMNS or sum(widths) + 2 * len(widths) > 2 * printers.MAX_LINE:
         return []
-    return [
-        "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    ]
+    aligned = ([f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)] for row in cells)
+    return [f"  {'  '.join(row).rstrip()}" for row in aligned]
 
 
 LETTERS = {"D_t Psi": "D_t \\Psi", "minus_C_dot_v": "(-\\dot{C} v)"}

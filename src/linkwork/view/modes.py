@@ -56,10 +56,8 @@ def draw_positions(positions: Sequence[Mapping[str, float]], model: Model) -> li
     if not positions:
         return []
     seen = scene(model)
-    values = {
-        "t": np.arange(len(positions)),
-        **{name: np.array([q[name] for q in positions]) for name in positions[0]},
-    }
+    values = {name: np.array([q[name] for q in positions]) for name in positions[0]}
+    values["t"] = np.arange(len(positions))
     all_poses = poses(seen, values)
     drawn = drawing(seen, all_poses)
     sides = limits(seen, drawn, all_poses)

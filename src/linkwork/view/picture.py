@@ -149,31 +149,17 @@ def lettered(model: Model, q: Mapping[str, float], letters: Mapping[str, str], w
     drawn = make_drawing(own, seen)
     left, right, bottom, top = around(own, drawn, seen[0])
     length = 0.1 * max(right - left, top - bottom)
-    fig = picture(
-        own, drawn, seen[0], (left - length, right + length, bottom - length, top + length), width, names=True
-    )
+    sides = left - length, right + length, bottom - length, top + length
+    fig = picture(own, drawn, seen[0], sides, width, names=True)
     view, bodies = _flat if own.space == "planar" else _seen, Bodies(seen[0])
     for k in range(len(own.bodies)):
         for axis, letter in zip(np.eye(3)[: 2 if own.space == "planar" else 3], ("xi", "eta", "zeta"), strict=False):
             tail, tip = view(np.array([bodies.r[k], bodies.r[k] + length * bodies.A[k] @ axis]))
-            fig.axes[0].annotate(
-                "",
-                tip,
-                tail,
-                arrowprops={"arrowstyle": "->", "color": DRIVE, "lw": 1.0, "shrinkA": 0, "shrinkB": 0},
-                zorder=21,
-            )
-            fig.axes[0].annotate(
-                f"$\\{letter}_{k}$",
-                tip,
-                fontsize=8,
-                color=DRIVE,
-                zorder=22,
-                ha="center",
-                va="center",
-                xytext=6 * (tip - tail) / (np.linalg.norm(tip - tail) or 1.0),
-                textcoords="offset points",
-            )
+            arrow = {"arrowstyle": "->", "color": DRIVE, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
+            fig.axes[0].annotate("", tip, tail, arrowprops=arrow, zorder=21)
+            beside = 6 * (tip - tail) / (np.linalg.norm(tip - tail) or 1.0)
+            look: dict[str, Any] = {"fontsize": 8, "color": DRIVE, "zorder": 22, "ha": "center", "va": "center"}
+            fig.axes[0].annotate(f"$\\{letter}_{k}$", tip, xytext=beside, textcoords="offset points", **look)
     return fig
 
 
@@ -258,14 +244,9 @@ def strip(motion: Trajectory, count: int) -> Figure:
     fig = Figure(figsize=(width * columns, (height + label) * lines), facecolor="white")
     for k, row in enumerate(rows):
         across, down = k % columns, k // columns
-        axes = fig.add_axes(
-            (
-                across / columns,
-                1.0 - ((down + 1) * (height + label)) / fig.get_figheight(),
-                1.0 / columns,
-                height / fig.get_figheight(),
-            )
-        )
+        whole = fig.get_figheight()
+        low = 1.0 - ((down + 1) * (height + label)) / whole
+        axes = fig.add_axes((across / columns, low, 1.0 / columns, height / whole))
         _panel(axes, _widen(sides, width / height))
         draw(axes, scene, drawing, all_poses[row])
         axes.set_title(f"t = {motion.t[row]:.4g} s", fontsize=10, color=INK, pad=3)

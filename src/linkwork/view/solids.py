@@ -194,7 +194,7 @@ def _shape(k: int, name: str, shape: Mapping[str, Any]) -> Iterator[Solid]:
 def _joint(mark: Mark, i: int, j: int, seen: Sequence[Bodies], u: float) -> Iterator[Solid]:
     at_i, at_j = mark.points
     z = _unit(mark.axis) if mark.axis is not None else (0.0, 0.0, 1.0)
-    z_j = _unit(mark.axis_j) if mark.axis_j is not None else _turned(seen[0], i, j, z)
+    z_j = _unit(mark.axis_j) if mark.axis_j is not None else turned(seen[0], i, j, z)
     x_j = _across(z_j)
 
     def rail() -> Solid:
@@ -290,7 +290,7 @@ def _unit(axis: Point) -> Point:
     return _point([c / length for c in axis])
 
 
-def _turned(bodies: Bodies, i: int, j: int, z: Point) -> Point:
+def turned(bodies: Bodies, i: int, j: int, z: Point) -> Point:
     """Return a direction of body i as body j has it."""
     return _point(bodies.A[j].T @ bodies.A[i] @ np.array(z))
 
