@@ -29,6 +29,7 @@ from linkwork.tolerances import AGREEMENT
 from linkwork.units import shown
 
 USER_FORCES = "user_force.yaml"
+JOINTS = ("rev", "tran", "rev-rev", "rev-tran", "rigid", "disc", "rel-rot", "rel-tran")
 ORIGIN = "centre"  # the name of a point that is added in a mass centre
 NAMES_OF_COLOURS = ("black", "red", "green", "blue", "cyan", "magenta", "yellow", "white")
 COLOURS = dict(zip("krgbcmyw", NAMES_OF_COLOURS, strict=True))
@@ -173,8 +174,8 @@ class _Translation:
 
     def ends(self, element: Element) -> dict[str, Data]:
         """Return the points of a joint or force, turned round."""
-        points = [self.folder.spot(self.folder.point(element, key)) for key in ("jPindex", "iPindex")]
-        return dict(zip("ij", map(self.ref, points), strict=True))
+        i, j = self.folder.ends(element)
+        return {"i": self.ref(j), "j": self.ref(i)}
 
     # Joints
 
@@ -203,17 +204,21 @@ class _Translation:
 
     def parallel(self, along: Element, own: Element) -> float:
         """Return the angle of the second vector's body against the first one's where the vectors are parallel."""
-        (a, b), (c, d) = (x.numbers("ulocal", 2, (1.0, 0.0)) for x in (along, own))
+        (a, b), (c, d) = (x.axis() for x in (along, own))
         angle = math.atan2(b, a) - math.atan2(d, c)
         turn = self.poses[self.folder.body_of(own)][2] - self.poses[self.folder.body_of(along)][2]
         return float(angle + math.pi * round((turn - angle) / math.pi))
+
+    def turns(self, i: int, j: int) -> dict[str, Data]:
+        """Return the freedom in which body j turns against body i."""
+        one, other = (self.at(body, None, ORIGIN if body else "O") for body in (i, j))
+        return {"i": one, "j": other, "freedom": "angle"}
 
     def drive(self, drive: Drive) -> None:
         if drive.bodies is None:
             driven: dict[str, Data] = {"joint": f"J{drive.owner}"}
         else:
-            i, j = (self.at(body) if body else self.at(0, None, "O") for body in drive.bodies)
-            driven = {"i": i, "j": j, "freedom": "angle"}
+            driven = self.turns(*drive.bodies)
         self.data["drivers"][drive.name] = {**driven, "motion": drive.law}
         self.lines["drivers", drive.name], self.files["drivers", drive.name] = drive.line, drive.file
 
@@ -229,7 +234,7 @@ class _Translation:
         elif kind == "rev-tran":
             entry = self.point_on_line(joint)
         elif kind == "rigid":
-            i, j = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
+            i, j = self.folder.pair(joint)
             entry = {"type": "rigid", "i": self.at(j, list(self.held(i, j)), f"{name}_rigid"), "j": self.at(i)}
         elif kind == "disc":
             body, R = self.folder.body_of(joint, "iBindex"), joint.number("R", 1.0)
@@ -238,8 +243,7 @@ class _Translation:
             self.driver(joint, kind)
             return
         else:
-            known = ("rev", "tran", "rev-rev", "rev-tran", "rigid", "disc", "rel-rot", "rel-tran")
-            raise joint.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion=did_you_mean(kind, known))
+            raise joint.error(f"no type '{shown(kind)}'", "unknown-type", "type", suggestion=did_you_mean(kind, JOINTS))
         self.data["joints"][name] = entry
         self.note(joint, ("joints", name), type="type", i="jPindex", j="iPindex", length="L", radius="R")
 
@@ -263,18 +267,18 @@ class _Translation:
         along, own = self.vectors(joint)
         ends = self.ends(joint)
         if joint.number("fix"):
-            point = self.folder.spot(self.folder.point(joint, "iPindex"))
-            (x, y, phi), base = self.poses[point.body], self.folder.body_of(self.folder.point(joint, "jPindex"))
-            (x0, y0, phi0), (a, b) = self.poses[base], turned(phi, point.s)
+            point, base = self.folder.ends(joint)
+            (x, y, phi), (x0, y0, phi0) = self.poses[point.body], self.poses[base.body]
+            a, b = turned(phi, point.s)
             s = [as_expr(c).number for c in turned(-phi0, (x + a - x0, y + b - y0))]
-            return {"type": "rigid", "i": self.at(base, s, f"{joint.name}_fix"), "j": ends["j"]}
-        axis: Data = list(along.numbers("ulocal", 2, (1.0, 0.0)))
+            return {"type": "rigid", "i": self.at(base.body, s, f"{joint.name}_fix"), "j": ends["j"]}
+        axis: Data = list(along.axis())
         return {"type": "prismatic", **ends, "axis": axis, "angle": self.parallel(along, own)}
 
     def point_on_line(self, joint: Element) -> dict[str, Data]:
         """Keep point j at the distance L beside the line through point i along the vector of i."""
-        i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
-        u, L = self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)), joint.number("L")
+        i, j = self.folder.ends(joint)
+        u, L = self.folder.vector(joint, "iUindex").axis(), joint.number("L")
         if L:
             square = u[0] * u[0] + u[1] * u[1]
             i = Spot(i.body, (i.s[0] + L * u[1] / square, i.s[1] - L * u[0] / square), f"{joint.name}_line")
@@ -288,9 +292,7 @@ class _Translation:
         """Return phi_i - phi_j = f(t), or |d| = f(t)."""
         function = self.function(joint)
         if kind == "rel-rot":
-            bodies = (self.folder.body_of(joint, key) for key in ("jBindex", "iBindex"))
-            i, j = (self.at(body, None, ORIGIN if body else "O") for body in bodies)
-            driven: dict[str, Data] = {"i": i, "j": j, "freedom": "angle"}
+            driven = self.turns(*self.folder.pair(joint)[::-1])
         else:
             driven = {**self.ends(joint), "freedom": "distance"}
         self.data["drivers"][joint.name] = {**driven, "motion": motion_of(function)}
@@ -299,66 +301,53 @@ class _Translation:
 
     def Phi(self, joint: Element) -> list[Expr]:
         """Return the constraints of a joint of DAP_BC, by the names that formulas have for the state."""
-        kind = joint.text("type", "rev")
+        kind, folder = joint.text("type", "rev"), self.folder
 
-        def ends() -> tuple[Spot, Spot, Any, Any]:
-            i, j = (self.folder.spot(self.folder.point(joint, key)) for key in ("iPindex", "jPindex"))
-            dx, dy = (as_expr(a) - b for a, b in zip(self.folder.place(i), self.folder.place(j), strict=True))
-            return i, j, dx, dy
+        def angle(body: int) -> Expr:
+            return as_expr(folder.symbols(body)[0][2] if body else 0.0)
 
-        def angle(body: int) -> Any:
-            return self.folder.symbols(body)[0][2] if body else 0.0
+        def turn(i: int, j: int) -> Expr:
+            """Return how much farther from j body i is turned than at the start."""
+            return angle(i) - angle(j) - float(self.poses[i][2] - self.poses[j][2])
 
-        def start(i: int, j: int) -> float:
-            return float(self.poses[i][2] - self.poses[j][2])
-
-        if kind == "rev":
-            i, j, dx, dy = ends()
-            turn = [as_expr(angle(i.body)) - angle(j.body) - start(i.body, j.body)] if joint.number("fix") else []
-            return [dx, dy, *turn]
-        if kind == "tran":
-            i, j, dx, dy = ends()
-            along, own = self.vectors(joint)
-            ux, uy = turned(angle(j.body), along.numbers("ulocal", 2, (1.0, 0.0)))
-            vx, vy = turned(angle(i.body), own.numbers("ulocal", 2, (1.0, 0.0)))
-            rows = [ux * dy - uy * dx, as_expr(ux) * vy - as_expr(uy) * vx]
-            if joint.number("fix"):
-                rows.append(ux * dx + uy * dy - self.slid(i, j, along))
-            return rows
-        if kind == "rev-rev":
-            _, _, dx, dy = ends()
-            L = joint.number("L")
-            return [(dx * dx + dy * dy - L * L) / (2.0 * L)] if L else [dx * dx + dy * dy]
-        if kind == "rev-tran":
-            i, _, dx, dy = ends()
-            ux, uy = turned(angle(i.body), self.folder.vector(joint, "iUindex").numbers("ulocal", 2, (1.0, 0.0)))
-            return [ux * dy - uy * dx - joint.number("L")]
-        if kind == "rigid":
-            a, b = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
-            P, Q = (self.folder.place(Spot(body, (0.0, 0.0))) for body in (a, b))
-            sx, sy = turned(angle(b), self.held(a, b))
-            return [as_expr(P[0]) - Q[0] - sx, as_expr(P[1]) - Q[1] - sy, as_expr(angle(a)) - angle(b) - start(a, b)]
+        if kind not in JOINTS:
+            return []
         if kind == "disc":
-            (x, y, phi), _ = self.folder.symbols(self.folder.body_of(joint, "iBindex"))
+            (x, y, phi), _ = folder.symbols(folder.body_of(joint, "iBindex"))
             R = joint.number("R", 1.0)
             return [y - R, x - joint.number("x0") + R * (phi - joint.number("p0"))]
-        if kind == "rel-rot":
-            a, b = self.folder.body_of(joint, "iBindex"), self.folder.body_of(joint, "jBindex")
-            return [as_expr(angle(a)) - angle(b) - self.law(joint)]
+        if kind in ("rigid", "rel-rot"):
+            a, b = folder.pair(joint)
+            if kind == "rel-rot":
+                return [angle(a) - angle(b) - self.law(joint)]
+            P, Q = (folder.place(Spot(body, (0.0, 0.0))) for body in (a, b))
+            s = turned(angle(b), self.held(a, b))
+            return [*(as_expr(x) - y - z for x, y, z in zip(P, Q, s, strict=True)), turn(a, b)]
+        i, j = folder.ends(joint)
+        dx, dy = (as_expr(a) - b for a, b in zip(folder.place(i), folder.place(j), strict=True))
+        square = dx * dx + dy * dy
+        if kind == "rev":
+            return [dx, dy, *([turn(i.body, j.body)] if joint.number("fix") else [])]
+        if kind == "rev-rev":
+            L = joint.number("L")
+            return [(square - L * L) / (2.0 * L)] if L else [square]
         if kind == "rel-tran":
-            _, _, dx, dy = ends()
-            return [(dx * dx + dy * dy - self.law(joint) * self.law(joint)) * 0.5]
-        return []
+            return [(square - self.law(joint) * self.law(joint)) * 0.5]
+        if kind == "rev-tran":
+            ux, uy = turned(angle(i.body), folder.vector(joint, "iUindex").axis())
+            return [ux * dy - uy * dx - joint.number("L")]
+        along, own = self.vectors(joint)
+        (ux, uy), (vx, vy) = turned(angle(j.body), along.axis()), turned(angle(i.body), own.axis())
+        rows = [ux * dy - uy * dx, as_expr(ux) * vy - as_expr(uy) * vx]
+        return [*rows, *([ux * dx + uy * dy - self.slid(i, j, along)] if joint.number("fix") else [])]
 
     def slid(self, i: Spot, j: Spot, along: Element) -> float:
         """Return how far point i is along the vector of j from point j at the start."""
         values = dict(zip(self.folder.q, (x for pose in self.poses[1:] for x in pose), strict=True))
         (x, y), (x0, y0) = (self.folder.place(spot) for spot in (i, j))
-        ux, uy = turned(self.poses[j.body][2], along.numbers("ulocal", 2, (1.0, 0.0)))
-        (found,) = evaluate(
-            substitute([as_expr(ux * (as_expr(x) - x0) + uy * (as_expr(y) - y0))], self.folder.expansion), values
-        )
-        return float(found)
+        ux, uy = turned(self.poses[j.body][2], along.axis())
+        way = substitute([as_expr(ux * (as_expr(x) - x0) + uy * (as_expr(y) - y0))], self.folder.expansion)
+        return float(evaluate(way, values)[0])
 
     def law(self, joint: Element) -> Expr:
         return law_of(self.function(joint))
@@ -380,7 +369,7 @@ class _Translation:
             entry = {"type": "spring-damper", **self.ends(force), "stiffness": force.number("k")}
             entry |= {"free_length": force.number("L0"), "damping": force.number("dc"), "actuator": force.number("f_a")}
         elif kind in ("rot-sda", "rot_sda"):
-            i, j = (self.names[self.folder.body_of(force, key)] for key in ("jBindex", "iBindex"))
+            j, i = (self.names[body] for body in self.folder.pair(force))
             entry = {"type": "rotational-spring-damper", "i": i, "j": j, "stiffness": force.number("k")}
             entry |= {"free_angle": force.number("theta0")}
             entry |= {"damping": force.number("dc"), "actuator": force.number("T_a")}

@@ -175,7 +175,7 @@ class _Tree:
         vector = self.chosen(code, self.folder.vectors, along, "unit vector")
         if self.folder.body_of(vector) != i.body:
             raise code.error(f"'{vector.name}' and '{i.name}' belong to different bodies", "no-such-index", code.line)
-        axis = _axis(vector)
+        axis = vector.axis()
         r, phi = self.base(code, i.body)
         p0 = self.folder.bodies[j.body - 1].number("p0")
         u, place = matrix(*turned(phi, axis)), r + matrix(*turned(phi, i.s))
@@ -199,7 +199,7 @@ class _Tree:
         if elements is None or key not in ("rP", "sP", "sP_r", "u", "u_r"):
             return None
         element = elements[index - 1]
-        local = element.numbers("sPlocal", 2) if array == "Points" else _axis(element)
+        local = element.numbers("sPlocal", 2) if array == "Points" else element.axis()
         r, phi = self.base(code, self.folder.body_of(element))
         s = matrix(*turned(phi, local))
         return {"rP": lambda: r + s, "sP": lambda: s, "u": lambda: s}.get(key, lambda: rotate(s))()
@@ -244,10 +244,6 @@ def _read_open(folder: Folder) -> Chain:
     _recognize_tree(folder, chain, tree, places)
     chain.links = [tree.links[k] for k in sorted(tree.links)]
     return chain
-
-
-def _axis(vector: Element) -> list[float]:
-    return vector.numbers("ulocal", 2, (1.0, 0.0))
 
 
 def _columns(x: Structure) -> Structure:
@@ -303,7 +299,7 @@ def _recognize_tree(folder: Folder, chain: Chain, tree: _Tree, lines: Sequence[i
         elif slides:
             vector, i, j = slides[0]
             angle = float((phi - frames[i.body][2])[0])
-            entry = {"type": "prismatic", "i": i, "j": j, "axis": _axis(vector), "angle": angle}
+            entry = {"type": "prismatic", "i": i, "j": j, "axis": vector.axis(), "angle": angle}
             tree.links[k] = Link(f"J{k}", tree.file, line, entry)
         else:
             message = f"what joint places body '{folder.names[k]}' is not understood from its formulas in ChainOpen"
@@ -319,7 +315,7 @@ def _floats(chain: Chain, body: int) -> bool:
 
 def _beside(phi: Array, vector: Element, P: tuple[Array, Array], Q: tuple[Array, Array]) -> Array:
     """Return n . (Q - P), n being the normal of a vector that turns by phi."""
-    a, b = _axis(vector)
+    a, b = vector.axis()
     u = np.cos(phi) * a - np.sin(phi) * b, np.sin(phi) * a + np.cos(phi) * b
     return np.asarray(u[0] * (Q[1] - P[1]) - u[1] * (Q[0] - P[0]))
 
@@ -440,7 +436,7 @@ class _Cuts:
         if row.kind == "parallel":  # a sin(beta - alpha), of two directions that are parallel at the start
             start = dict(zip(self.chain.theta, self.chain.given[0].tolist(), strict=True)) | {TIME: 0.0}
             phi = [self.chain.poses[body - 1][2] if body else ZERO for body in row.ends]
-            u, v = (complex(*_axis(vector)) for vector in row.vectors)
+            u, v = (complex(*vector.axis()) for vector in row.vectors)
             alpha, beta = evaluate([as_expr(x) for x in phi], start)
             cosine = float((v / u * np.exp(1j * (beta - alpha))).real)
             return row.sign * cosine * (1.0 if row.ends[1] == j else -1.0)
@@ -551,7 +547,7 @@ class _Cuts:
 
     def normal(self, vector: Element) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return n and u of a unit vector, by the angle of its body."""
-        axis, body = _axis(vector), self.folder.body_of(vector)
+        axis, body = vector.axis(), self.folder.body_of(vector)
         x, y = turned(self.folder.symbols(body)[0][2], axis) if body else axis
         return (-y, x), (x, y)
 
@@ -602,7 +598,7 @@ class _Cuts:
             place = (row.value, 0.0) if is_x else (0.0, row.value)
             return {"i": Spot(0, place, "cut"), "j": row.ends[0], "axis": [0.0, -sign] if is_x else [sign, 0.0]}
         (vector,), (P, Q) = row.vectors, row.ends
-        u = _axis(vector)
+        u = vector.axis()
         of_first = self.folder.body_of(vector) == P.body
         i, j = (P, Q) if of_first else (Q, P)
         sign = -row.sign if of_first else row.sign

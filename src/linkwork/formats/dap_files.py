@@ -107,6 +107,10 @@ class Element:
             raise self.error(f"{key} is not a text", "wrong-shape", key, suggestion=f"write {key} = '{default}'")
         return value
 
+    def axis(self) -> list[float]:
+        """Return the vector of a unit vector in its body."""
+        return self.numbers("ulocal", 2, (1.0, 0.0))
+
     def index(self, key: str, what: str, count: int, lowest: int = 1) -> int:
         value = self.number(key)
         if not (value.is_integer() and lowest <= value <= count):
@@ -193,9 +197,8 @@ class Folder:
             return []
         file, value = self.file(name), self.variables.get(array)
         if value is None and kind != "animated point":
-            raise ModelError(
-                f"'{array}' is not assigned", "missing-key", file=file, suggestion=f"end with {array} = [...];"
-            )
+            hint = f"end with {array} = [...];"
+            raise ModelError(f"'{array}' is not assigned", "missing-key", file=file, suggestion=hint)
         structures = (value,) if isinstance(value, Structure) else value if isinstance(value, tuple) else ()
         if isinstance(value, (str, Unknown)) or (isinstance(value, np.ndarray) and value.size):
             raise ModelError(f"{array} does not hold structures", "wrong-shape", file=file)
@@ -236,6 +239,15 @@ class Folder:
     def spot(self, point: Element) -> Spot:
         x, y = point.numbers("sPlocal", 2)
         return Spot(self.body_of(point), (x, y), point.name)
+
+    def ends(self, element: Element) -> tuple[Spot, Spot]:
+        """Return the points i and j of a joint or force."""
+        i, j = (self.spot(self.point(element, key)) for key in ("iPindex", "jPindex"))
+        return i, j
+
+    def pair(self, element: Element) -> tuple[int, int]:
+        """Return the bodies i and j of a joint or force."""
+        return self.body_of(element, "iBindex"), self.body_of(element, "jBindex")
 
     def sampled(self, *others: Expr) -> dict[Expr, Array]:
         """Return random states of all bodies, and values of other symbols: expressions that agree there are the
@@ -290,9 +302,8 @@ class Folder:
     def symbols(self, body: int) -> tuple[list[Expr], list[Expr]]:
         """Return x, y, phi of a body, and their rates."""
         name = self.names[body]
-        return [symbol(f"{name}.{key}") for key in ("x", "y", "phi")], [
-            symbol(f"{name}.{key}") for key in ("vx", "vy", "omega")
-        ]
+        rates = [symbol(f"{name}.{key}") for key in ("vx", "vy", "omega")]
+        return [symbol(f"{name}.{key}") for key in ("x", "y", "phi")], rates
 
     @cached_property
     def q(self) -> list[Expr]:
@@ -342,7 +353,7 @@ class Folder:
                 s, s_d = place - matrix(x, y), r_d - matrix(vx, vy)
             points.append(_with(point, {"rP": place, "rP_d": r_d, "sP": s, "sP_r": rotate(s), "sP_d": s_d}))
         for vector in self.vectors:
-            u = matrix(*vector.numbers("ulocal", 2, (1.0, 0.0)))
+            u = matrix(*vector.axis())
             u_d = matrix(0.0, 0.0)
             if (body_index := self.body_of(vector)) != 0:
                 (_, _, phi), (_, _, omega) = self.symbols(body_index)
