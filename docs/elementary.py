@@ -94,9 +94,8 @@ def coefficients() -> dict[str, tuple[float, ...]]:
     return {name: tuple(c) for name, c in found.items()}
 
 
-@cache
-def compiled(lanes: int, target: tuple[str, str] | None = None) -> machine.Code:
-    """Loops of all functions over arrays, so many numbers at once; also for another processor and its features."""
+def module_text(lanes: int) -> str:
+    """Loops of all functions over arrays, so many numbers at once."""
     loops = []
     for name, (count, _) in elementary.FUNCTIONS.items():
         f = elementary.Text(lanes)
@@ -133,7 +132,13 @@ def compiled(lanes: int, target: tuple[str, str] | None = None) -> machine.Code:
             )
         )
     text = "\n".join(loops)
-    text = f"{text}\n{elementary.define(text)}"
+    return f"{text}\n{elementary.define(text)}"
+
+
+@cache
+def compiled(lanes: int, target: tuple[str, str] | None = None) -> machine.Code:
+    """The same as machine code, also for another processor and its features."""
+    text = module_text(lanes)
     names = [f"all.{name}" for name in elementary.FUNCTIONS]
     if target is None:
         return machine.load(machine.assemble(text, 1), names)

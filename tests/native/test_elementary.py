@@ -190,7 +190,23 @@ def test_a_sequence_computes_sine_and_cosine_of_an_argument_once(monkeypatch: py
     monkeypatch.setattr(lowering, "_assemble", keep)
     x = symbol("x")
     compile_programs([ComputationSequence("f", [x], [graph.sin(x) * graph.cos(x), graph.cos(2.0 * x)])], [])
-    assert texts[0].count("call {double, double} @linkwork.sincos") == 2
+    assert texts[0].count("call {<2 x double>, <2 x double>} @linkwork.sincos.2(") == 1
+    assert "call {double, double} @linkwork.sincos(" not in texts[0]
+
+
+def test_sines_side_by_side_have_the_bits_of_each_alone() -> None:
+    """Of 1 to 11 angles at once, near and far, and of one that waits for the sine of another."""
+    x = [symbol(f"x{k}") for k in range(11)]
+    given = np.random.default_rng(4).uniform(-9.0, 9.0, 11)
+    given[7] = 1e9
+    (alone,) = compile_programs([ComputationSequence("one", x[:1], [graph.sin(x[0]), graph.cos(x[0])])], []).values()
+    for n in range(1, 12):
+        turned = [f(y) for y in x[:n] for f in (graph.sin, graph.cos)]
+        program = ComputationSequence("side_by_side", x[:n], [*turned, graph.sin(turned[0])])
+        (f,) = compile_programs([program], []).values()
+        expected = [alone(y[None], np.empty(0)) for y in given[:n]]
+        np.testing.assert_array_equal(f(given[:n], np.empty(0))[:-1], np.concatenate(expected))
+        assert f(given[:n], np.empty(0))[-1] == alone(expected[0][:1], np.empty(0))[0]
 
 
 def test_python_and_machine_code_differ_by_the_errors_of_both() -> None:

@@ -296,8 +296,9 @@ def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
     """Reduce x >= 0 to x - k pi/2 as a sum of two doubles, the second within rounding of the first; last bits of k."""
     k, n = f.nearest(x * (1.0 / HALF_PI))
     beyond, b = fast_sum(k * PI_2[1], k * PI_2[2])
-    r, c = exact_sum(x - k * PI_2[0], 0.0 - beyond)
-    low = c - (b + k * PI_2[3])
+    near = x - k * PI_2[0]
+    r = near - beyond  # exact where |near| < |beyond|: both are multiples of the last bit of `beyond`
+    low = ((near - r) - beyond) - (b + k * PI_2[3])
     # not near, which NaN is not either
     far = f.do("fcmp uge", "i1", x, f.value(FAR, "double"))
     f.lines += [f"  br i1 {f.some(far)}, label %far, label %both", "far:"]
@@ -324,11 +325,10 @@ def reduced(f: Text, x: Value) -> tuple[Value, Value, Value]:
 def sine_and_cosine(r: Value, low: Value) -> tuple[Value, Value, Value, Value]:
     """Compute sine and cosine of r + low, |r| <= pi/4: both as sums of two doubles, the first nearly all."""
     z = r * r
-    half = 0.5 * z
-    sine_low = (low - half * low) + (z * r) * polynomial(z, SIN)
+    half, z2, z_r = 0.5 * z, z * z, z * r
     cosine = 1.0 - half
-    cosine_low = (((1.0 - cosine) - half) - r * low) + (z * z) * polynomial(z, COS)
-    return r, sine_low, cosine, cosine_low
+    sine_low = cosine * low + z_r * polynomial(z, SIN)
+    return r, sine_low, cosine, (((1.0 - cosine) - half) - r * low) + z2 * polynomial(z, COS)
 
 
 def sincos(f: Text, x: Value) -> tuple[Value, Value]:

@@ -281,6 +281,7 @@ class _Plan(NamedTuple):
     sequence: list[Expr]
     handed_on: dict[Expr, int]  # with their places in w
     late: list[Expr]  # of these, what only repetitions need: it is stored if they follow
+    turning: list[Expr]  # sines and cosines that wait for no other, which stand first
     work: int  # doubles of w
 
 
@@ -291,7 +292,9 @@ def _plan(program: ComputationSequence, parameters: Sequence[Expr]) -> _Plan:
     again, columns = program.again, program.columns or Columns(1, frozenset(), frozenset())
     given.update((node, ("unit", k)) for k, node in enumerate(columns.units))
     needed = [] if again is None else [again.is_weak]
-    sequence = [n for n in ordered([*program.outputs, *needed], given) if n.op != "constant"]
+    turning = _turning(ordered([*program.outputs, *needed], given))
+    turned = [*dict.fromkeys(node.args[0] for node in turning), *turning]
+    sequence = [n for n in ordered([*turned, *program.outputs, *needed], given) if n.op != "constant"]
     for node in sequence:
         if node.op == "symbol":
             raise KeyError(f"{program.name} needs '{node.value}', which is neither input nor parameter")
@@ -306,7 +309,18 @@ def _plan(program: ComputationSequence, parameters: Sequence[Expr]) -> _Plan:
     places = [*accumulate((columns.count if node in wide else 1 for node in passed), initial=0)]
     handed_on = dict(zip(passed, places, strict=False))
     late = [node for node in kept if node not in across and part_of.get(node, last) == last]
-    return _Plan(given, columns, wide, sequence, handed_on, late, places[-1])
+    return _Plan(given, columns, wide, sequence, handed_on, late, turning, places[-1])
+
+
+def _turning(sequence: Iterable[Expr]) -> list[Expr]:
+    """Return the sines and cosines of what is had without any: they are computed side by side."""
+    found, behind = list[Expr](), set[Expr]()
+    for node in sequence:
+        if node.op in PARTS_OF and node.args[0] not in behind:
+            found.append(node)
+        if node.op in PARTS_OF or not behind.isdisjoint(node.args):
+            behind.add(node)
+    return found
 
 
 def _write_parts(program: ComputationSequence, by: _Plan, tables: dict[object, str], lanes: int) -> list[str]:
@@ -318,6 +332,8 @@ def _write_parts(program: ComputationSequence, by: _Plan, tables: dict[object, s
     for start in range(0, max(len(by.sequence), 1), PART):
         emitter = _Emitter(by.given, by.handed_on, tables, lanes, by.wide, by.columns.count)
         emitter.lines += [masks.unpack(lanes)] if lanes > 1 else []
+        here = {*by.sequence[start : start + PART]}
+        emitter.turning = [] if lanes > 1 else [*dict.fromkeys(x.args[0] for x in by.turning if x in here)]
         for node in by.sequence[start : start + PART]:
             (emitter.compute_row if node in by.wide else emitter.compute)(node)
             if node in at_once:
@@ -493,7 +509,9 @@ class _Emitter:
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self.pointers: dict[tuple[str, int], str] = {}
-        self.pairs: dict[str, str] = {}  # sine and cosine of a value
+        self.pairs: dict[str, tuple[str, ...]] = {}  # sine and cosine of a value
+        self.turning: list[Expr] = []  # values whose sines and cosines are computed side by side
+        self.tests: dict[Expr, tuple[str, str]] = {}  # whether a comparison holds, and whether it has no answer
         self.of = Text(lanes)
         self.numbers, self.truths = self.of.type("double"), self.of.type("i1")
         self.wide, self.count = wide, count  # what is a row of so many numbers
@@ -597,11 +615,10 @@ done:""")
             emit(f"{name} = {call(op, a, lanes)}")
         elif op in PARTS_OF:
             function, part = PARTS_OF[op]
-            both = self.pairs.get(a[0])
-            if both is None:
-                both = self.pairs[a[0]] = f"{name}.pair"
-                emit(f"{both} = {call(function, a, lanes)}")
-            emit(f"{name} = extractvalue {{{t}, {t}}} {both}, {part}")
+            if a[0] not in self.pairs:
+                together = self.turning if node.args[0] in self.turning else [node.args[0]]
+                self.turn(function, [self.value(x) for x in together], f"{name}.turn")
+            self.names[node] = self.pairs[a[0]][part]
         elif op in ("min", "max"):
             emit(f"{name}.c = fcmp {'olt' if op == 'min' else 'ogt'} {t} {a[0]}, {a[1]}")
             self.choose(f"{name}.m", f"{name}.c", a[0], a[1])  # one instruction, b if a is NaN
@@ -612,6 +629,11 @@ done:""")
             emit(f"{name}.o = uitofp {self.truths} {name}.c to {t}")
             emit(f"{name}.u = fcmp uno {t} {a[0]}, {a[1]}")
             self.choose(name, f"{name}.u", self.constant(math.nan), f"{name}.o")
+            self.tests[node] = f"{name}.c", f"{name}.u"
+        elif op == "select" and node.args[0] in self.tests:
+            holds, has_none = self.tests[node.args[0]]
+            self.choose(f"{name}.s", holds, a[1], a[2])
+            self.choose(name, has_none, self.constant(math.nan), f"{name}.s")
         elif op == "select":
             emit(f"{name}.c = fcmp one {t} {a[0]}, {zero}")
             self.choose(f"{name}.s", f"{name}.c", a[1], a[2])
@@ -640,6 +662,32 @@ done:""")
                 whole = into
         else:
             raise KeyError(f"no machine code for '{node.op}'")
+
+    def turn(self, function: str, values: Sequence[str], name: str) -> None:
+        """Compute sines and cosines of these values side by side, as many as the longest vectors have doubles."""
+        emit, t = self.lines.append, self.numbers
+        if len(values) == 1:
+            emit(f"{name} = {call(function, values, self.of.lanes)}")
+            self.pairs[values[0]] = f"{name}.0", f"{name}.1"
+            for k in (0, 1):
+                emit(f"{name}.{k} = extractvalue {{{t}, {t}}} {name}, {k}")
+            return
+        for first in range(0, len(values), 8):
+            some, own = values[first : first + 8], f"{name}{first}"
+            n = 1 << (len(some) - 1).bit_length()
+            if n == 1:
+                self.turn(function, some, own)
+                continue
+            row, x = f"<{n} x double>", f"splat (double {float_bits(0.0)})"
+            for k, value in enumerate(some):
+                emit(f"{own}.x{k} = insertelement {row} {x}, double {value}, i32 {k}")
+                x = f"{own}.x{k}"
+            emit(f"{own} = {call(function, [x], n)}")
+            for part in (0, 1):
+                emit(f"{own}.y{part} = extractvalue {{{row}, {row}}} {own}, {part}")
+                for k in range(len(some)):
+                    emit(f"{own}.{part}.{k} = extractelement {row} {own}.y{part}, i32 {k}")
+            self.pairs |= {value: (f"{own}.0.{k}", f"{own}.1.{k}") for k, value in enumerate(some)}
 
     def table(self, knots: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...]) -> str:
         """Return the name of the constants of a spline."""

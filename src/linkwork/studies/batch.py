@@ -24,7 +24,7 @@ from linkwork.simulation.motions import Plan, begin, doubts, evaluate_motions
 from linkwork.simulation.options import Start, coordinates_of
 from linkwork.studies.journal import FINISHED, REASON, REFUSED, STATUSES, STOPPED, record_type
 from linkwork.studies.points import CHUNK
-from linkwork.studies.states import STATES, State
+from linkwork.studies.states import STATES, Instant
 from linkwork.studies.taking import OF_EVENTS, read_take
 from linkwork.studies.trial import Trial
 from linkwork.trajectory import Trajectory
@@ -58,7 +58,7 @@ class Batch:
     reads: frozenset[str] = frozenset()  # quantities that are taken
 
     @staticmethod
-    def of(trial: Trial, names: Sequence[str], first: Trajectory | State) -> Batch:
+    def of(trial: Trial, names: Sequence[str], first: Trajectory | Instant) -> Batch:
         """Return the same as one of its motions is."""
         if not isinstance(first, Trajectory):
             return Batch(trial, names, False)

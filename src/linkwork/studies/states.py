@@ -17,7 +17,7 @@ from linkwork.compiled.mechanism import Mechanism
 from linkwork.readings import Quantity, Readings
 
 
-class State(Readings):
+class Instant(Readings):
     """Numbers of a state by the names of results."""
 
     def __init__(self, mechanism: Mechanism, values: Mapping[str, float], units: Mapping[str, str]) -> None:
@@ -44,14 +44,14 @@ def units_of(mechanism: Mechanism) -> dict[str, str]:
     return found
 
 
-def rest(mechanism: Mechanism, **options: Any) -> State:
+def rest(mechanism: Mechanism, **options: Any) -> Instant:
     """Return where the bodies rest, and what the joints hold; `stable` is 1 or 0."""
     found = equilibrium(mechanism, **options)
     values = {**found.q, **found.reactions, "energy:potential": found.potential, "stable": float(found.is_stable)}
-    return State(mechanism, values, {"energy:potential": "J"})
+    return Instant(mechanism, values, {"energy:potential": "J"})
 
 
-def small_motion(mechanism: Mechanism, **options: Any) -> State:
+def small_motion(mechanism: Mechanism, **options: Any) -> Instant:
     """Return the eigenvalues in order, of the modes frequency and damping from the slowest on, and the fastest growth.
 
     Modes are fewer than eigenvalues, which may be pairs: what a place has no mode for is NaN.
@@ -64,14 +64,14 @@ def small_motion(mechanism: Mechanism, **options: Any) -> State:
         values |= {f"eigenvalue:{k}.real": value.real, f"eigenvalue:{k}.imag": value.imag}
         values |= {f"mode:{k}.{part}": getattr(mode, part, np.nan) for part in ("frequency", "damping")}
         units |= {f"eigenvalue:{k}.real": "1/s", f"eigenvalue:{k}.imag": "1/s", f"mode:{k}.frequency": "rad/s"}
-    return State(mechanism, values, units)
+    return Instant(mechanism, values, units)
 
 
-def position(mechanism: Mechanism, **options: Any) -> State:
+def position(mechanism: Mechanism, **options: Any) -> Instant:
     """Return the nearest positions and velocities of the bodies that fit the joints."""
     found, e = assemble(mechanism, **options), mechanism.equations
     speeds = {c.speed: found.v[c.name] for c in (e.chart.body or e).velocities}
-    return State(mechanism, {**found.q, **speeds, "residual": found.residual}, {})
+    return Instant(mechanism, {**found.q, **speeds, "residual": found.residual}, {})
 
 
-STATES: dict[str, Callable[..., State]] = {"equilibrium": rest, "linearization": small_motion, "assembly": position}
+STATES: dict[str, Callable[..., Instant]] = {"equilibrium": rest, "linearization": small_motion, "assembly": position}

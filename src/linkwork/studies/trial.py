@@ -21,7 +21,7 @@ from linkwork.simulation.varied import choose_parameters
 from linkwork.start.closing import find_least_gap
 from linkwork.start.varying import vary_least_gap
 from linkwork.studies.sensitivities import sensitivities
-from linkwork.studies.states import STATES, State
+from linkwork.studies.states import STATES, Instant
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
 
@@ -51,7 +51,7 @@ class Trial:
     def is_state(self) -> bool:
         return self.of in STATES
 
-    def find(self, values: Mapping[str, float]) -> Trajectory | State:
+    def find(self, values: Mapping[str, float]) -> Trajectory | Instant:
         """Return the motion, or the state, with these values."""
         return STATES[self.of](self.mechanism.changed(values), **self.options) if self.is_state else self.move(values)
 
@@ -103,12 +103,12 @@ class Trial:
         start = self.options.get("start")
         return bool(self.options.get("assemble") or (isinstance(start, Start) and start.assemble and not start.values))
 
-    def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory | State:
+    def first(self, designs: Sequence[Mapping[str, float]]) -> Trajectory | Instant:
         """Return the motion of the first of these designs that moves; UsageError for what no motion has."""
         last: LinkworkError | None = None
         for values in designs:
             try:
-                motion: Trajectory | State | None = self.find(values)
+                motion: Trajectory | Instant | None = self.find(values)
             except UsageError:
                 raise
             except NumericalStop as stop:
@@ -120,7 +120,7 @@ class Trial:
         assert last is not None
         raise last
 
-    def check_takes(self, motion: Trajectory | State) -> list[str]:
+    def check_takes(self, motion: Trajectory | Instant) -> list[str]:
         """Return the units of what is taken; UsageError for what the motion does not have."""
         events = () if self.is_state else tuple(event.name for event in self.mechanism.model.events)
         return [take.check(motion, events) for take in self.takes]
