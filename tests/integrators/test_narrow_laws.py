@@ -286,6 +286,35 @@ def test_a_law_a_few_tolerances_wide_acts_where_its_angle_has_no_value_beside(in
     assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(7), rel=1e-2)
 
 
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_an_event_four_tolerances_wide_happens_and_a_narrower_one_happens_or_is_told(rtol: float) -> None:
+    """A condition that jumps: rounded to the tolerances of the state, either of its sides is anywhere within them."""
+    for tolerances in (0.3, 0.9, 1.1, 2.0, 3.0, 5.0, 8.0, 12.0):
+        when = f"if(abs(cart.x - {C}) < {tolerances * rtol * C!r}, 1, -1)"
+        event = {"when": when, "direction": "rising", "action": "stop"}
+        motion = simulate(cart("0", velocity=1.0, step=T_END, t_end=T_END, events={"peak": event}), rtol=rtol)
+        happens = motion.events.t == pytest.approx([C], abs=2 * tolerances * rtol * C)
+        assert happens or (tolerances < 2 and any("[grazing]" in note for note in motion.info.notes))
+
+
+ROLLING = """linkwork: 1
+gravity: [0, -9.81]
+ground: {points: {O: [0, 0]}}
+bodies: {ball: {mass: 1, inertia: 0.004, position: [0, 0.4], velocity: [1, 0], points: {C: [0, 0]}}}
+forces:
+  wall: {type: line-contact, i: ground.O, j: ball.C, normal: [0, 1], radius_j: 0.1, stiffness: 1e5,
+         model: flores-machado, restitution: 0.6, friction: tanh, dynamic: 0.3, transition: 0.01}
+simulation: {t_end: 0.3, step: 0.1}
+"""
+
+
+def test_slip_that_only_rounding_gives_costs_few_steps() -> None:
+    """A ball slips in a contact until it rolls, at 1/(1 + I/(m r^2)) of its speed; then tanh(slip/0.01) is rounding."""
+    motion = simulate(loads(ROLLING), rtol=1e-9, atol=1e-9)
+    assert motion["ball.vx"][-1] == pytest.approx(1 / (1 + 0.004 / (1 * 0.1**2)), rel=1e-8)
+    assert motion.info.steps + motion.info.rejected < 1000
+
+
 def test_a_direction_that_only_rounding_gives_costs_no_steps() -> None:
     """A spring between points that a pin holds together does nothing: a pendulum with it moves as one without it."""
     text = """

@@ -465,7 +465,8 @@ def find_crossing(
             continue
         if may_rest and v - u == last and is_at_rest(at, look, tape, k):
             return AT_REST, u, v
-        tube = tube_of(at, look, tape, k, 0.5 * (u + v), 1.0 if k < at.n_events else 0.0)
+        part = 1.0 if k < at.n_events else 0.0
+        tube = min(tube_of(at, look, tape, k, u, part), tube_of(at, look, tape, k, v, part))
         if farthest <= tube and not is_past(at, look, tape, k, side, v):
             note_touch(at, look, tape, k, side, u, v)
             u = v
@@ -519,15 +520,19 @@ def is_gentle(low: float, high: float) -> bool:
     return bool(alike or low != low or low == high)
 
 
-def is_undetermined(at: Run, look: Look, tape: Tape, k: int, change: float) -> bool:
-    """Whether the tolerances of the state make as much of function k, everywhere on the step, as the step changes it.
+def band_of(at: Run, look: Look, tape: Tape, k: int, least: float) -> float:
+    """Find what the tolerances of the state make of function k everywhere on the step, up to a factor of e; 0 if that
+    is below `least`.
 
-    So it is with the direction between points that a joint holds together: shorter steps would tell no more of it.
+    What a step changes by less is undetermined, as the direction between points that a joint holds together: shorter
+    steps would tell no more of it.
     """
-    i = 0
-    while i < look.n_seen and change <= math.e * 2.0 * width_of(at, look, tape, k, look.seen[i], 1.0):
-        i += 1
-    return i == look.n_seen
+    band = INF
+    for i in range(look.n_seen):
+        band = min(band, math.e * 2.0 * width_of(at, look, tape, k, look.seen[i], 1.0))
+        if not band >= least:
+            return 0.0
+    return band
 
 
 def count_open(at: Run, look: Look, tape: Tape) -> int:
@@ -598,7 +603,7 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
     if is_gentle(found[0], found[1]):
         return CLEAR, 1.0
     low, high, change = found[2], found[3], found[1] - found[0]
-    if is_undetermined(at, look, tape, k, change):
+    if band_of(at, look, tape, k, change) > 0.0:
         return CLEAR, 1.0
     tolerance, seen = tube_of(at, look, tape, k, 1.0, 1.0), see_by_stages(look, tape, k)
     tolerance += at.rtol * max(-seen.low, seen.high, 0.0)
@@ -606,14 +611,15 @@ def find_unseen(at: Run, look: Look, tape: Tape, k: int, least: float) -> tuple[
     least_slope, most_slope = seen.slope_low - more, seen.slope_high + more
     if least_slope <= low and high <= most_slope:
         return STEEP, seen.place
-    u, width = 0.0, 1.0
+    u, width, band = 0.0, 1.0, band_of(at, look, tape, k, seen.high - seen.low)
     for _ in range(MOST_PARTS):
         if u >= 1.0:
             return STEEP, seen.place
         v = min(u + width, 1.0)
         found = enclose_closely(look, tape, k, u, v)
         is_seen = least_slope <= found[2] and found[3] <= most_slope
-        if is_seen or found[0] != found[0] or is_gentle(min(seen.low, found[0]), max(seen.high, found[1])):
+        low, high = min(seen.low, found[0]), max(seen.high, found[1])
+        if is_seen or found[0] != found[0] or is_gentle(low, high) or high - low <= band:
             u = v
             width *= 2.0
             continue
