@@ -72,11 +72,12 @@ def linear(x: Pointer, p: Pointer, y: Pointer, w: Pointer) -> None:
         ([[0.0, 1.0, 0.0], [-1e6, 0.0, 0.0], [0.0, 0.0, -3.0]], 1e3j),
         ([[0.0, 1.0, 0.0], [-1e6, -600.0, 0.0], [2.0, 0.0, -3.0]], -300 + math.sqrt(1e6 - 9e4) * 1j),
         ([[0.0, 1.0, 0.0], [-1e6, -1e5, 0.0], [2.0, 0.0, -3.0]], -99990.0),
+        ([[0.0, 1.0, 0.0], [-1e6, -1600.0, 0.0], [2.0, 0.0, -3.0]], -800 + 600j),
         ([[-1.0, 0.5, 0.0], [0.5, 40.0, 0.0], [0.0, 0.0, -3.0]], 40.006),
     ],
 )
 def test_fastest_mode_is_measured(A: list[list[float]], eigenvalue: complex) -> None:
-    """An oscillation, damped or not, overdamped motion and growth, of one freedom with lengths and velocities."""
+    """An oscillation, damped or not, overdamped motions and growth, of one freedom with lengths and velocities."""
     at = memory.open_run(memory.new_run(4, 1)[1])
     p = np.ravel(A)
     at.derivative = linear.address
