@@ -9,6 +9,7 @@ or above it.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ COEFFICIENTS = "native/elementary.py"
 ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.Name, ast.Attribute, ast.operator, ast.unaryop)
 # Unnamed numbers that belong to a formula: whole ones, halves, thirds and quarters.
 PARTS_OF_ONE = 12
+
+
+parse = cache(ast.parse)
 
 
 class Threshold(NamedTuple):
@@ -92,7 +96,7 @@ def reason(lines: list[str], node: ast.Assign) -> str:
 def thresholds() -> Iterator[Threshold]:
     """All named ones, in the order of files."""
     texts = files()
-    trees = {name: ast.parse(text) for name, text in texts.items()}
+    trees = {name: parse(text) for name, text in texts.items()}
     used = measuring([*trees.values()])
     for file, tree in trees.items():
         lines = texts[file].splitlines()
@@ -113,7 +117,7 @@ def unnamed() -> Iterator[tuple[str, int, float]]:
     for file, text in files().items():
         inside = {
             (n.lineno, n.col_offset, n.value)
-            for f in ast.walk(ast.parse(text))
+            for f in ast.walk(parse(text))
             if isinstance(f, ast.FunctionDef)
             for n in ast.walk(f)
             if isinstance(n, ast.Constant) and isinstance(n.value, float)

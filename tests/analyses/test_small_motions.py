@@ -652,6 +652,7 @@ def test_an_integrator_puts_the_rest_where_its_rate_vanishes() -> None:
 
 
 @pytest.mark.parametrize("coordinates", with_slow(["joint", "body", "euler"], ["joint"]))
+@pytest.mark.slow
 def test_the_bicycle_is_stable_between_the_weave_and_the_capsize_speed(coordinates: str) -> None:
     """4.29238253634110396 and 6.02426201538835889 m/s, however they lie between the speeds that are looked at."""
     bicycle = prepare(load("whipple_bicycle"), coordinates).linearize({"roll_rate": 0.0, "v": 1.0})

@@ -51,7 +51,7 @@ def test_a_four_bar_of_no_special_lengths_is_one_curve() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "r", "d"), [(1, 2.3, 1.7, 2.9), (2, 3, 2.5, 1.1), (1.5, 1.6, 1.7, 3.5), (2, 2.2, 1.4, 3.1)]
 )
-@pytest.mark.sampled
+@pytest.mark.slow
 def test_real_curves_of_a_four_bar_are_those_of_grashof(a: float, b: float, r: float, d: float) -> None:
     """Two circuits where the shortest and the longest link are together shorter than the other two, else one."""
     shortest, *others, longest = sorted((a, b, r, d))

@@ -453,6 +453,7 @@ def test_parallel_cranks_with_a_dependent_third_one() -> None:
     assert "special-geometry" in free.notes[0]
 
 
+@pytest.mark.slow
 def test_peaucellier_with_its_crank_held_has_four_modes_and_two_curves() -> None:
     """A and B are where circles about O and C meet; P has two places where A and B differ, else it is on a circle."""
     model = load(TRUST / "peaucellier.yaml")

@@ -130,6 +130,7 @@ def test_check_says_which_bodies_a_freedom_moves(linkwork: Answer, tmp_path: Pat
     assert "'slider' along x\n" in linkwork("check", cut)
 
 
+@pytest.mark.slow
 def test_a_sketch_is_closed_for_every_command_that_moves_it(linkwork: Answer, tmp_path: Path) -> None:
     """Explained from a sketch, the accelerations are those of the closed mechanism."""
     text = (Path(mechanisms.__path__[0]) / "slider_crank.yaml").read_text(encoding="utf-8")

@@ -132,6 +132,7 @@ def test_pictures_open_where_they_are_written(opened: list[str], linkwork: Answe
     assert "--open goes with --all" in linkwork("assemble", "four_bar", "--open", code=2)
 
 
+@pytest.mark.slow
 def test_tables_are_written_for_papers(tmp_path: Path, linkwork: Answer) -> None:
     """A tabular with as many cells as headings in every row, and nothing that LaTeX takes for markup."""
     comparison = compare(load("simple_pendulum"), formulations=["augmented", "qr"], t_end=0.1)

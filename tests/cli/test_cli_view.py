@@ -58,6 +58,7 @@ def test_animate_writes_films_and_strips(capsys: pytest.CaptureFixture[str]) -> 
         assert "no_such_model" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_report_writes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     """One page, with the comparison if that is asked for, and how it was made."""
     arguments = ["report", "simple_pendulum", "--t-end", "0.5", "--set", "L=2 m", "--compare", "augmented,qr", "--json"]

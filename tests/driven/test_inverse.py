@@ -236,6 +236,7 @@ def test_forces_return_the_motion_of_andrews_squeezer_told_elsewhere() -> None:
     assert_forces_return_the_motion(andrews_by_another_joint(), 0.01, 1e-5)
 
 
+@pytest.mark.slow
 def test_forces_of_four_motors_return_the_motion_of_three_freedoms() -> None:
     found = assert_forces_return_the_motion(load("four_rrr"), 0.2, 0.001)
     assert "actuators-not-unique" in {note.code for note in found.info.notes}
@@ -388,6 +389,7 @@ actuators: {m: {joint: O}}
     assert largest(again["torque:m"] - (1.4 + again["state:z"])) <= 1e-12
 
 
+@pytest.mark.slow
 def test_inputs_that_events_set_or_that_are_sampled_are_refused() -> None:
     """A motion does not say with which values of u it was made."""
     text = """

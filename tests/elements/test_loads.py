@@ -140,7 +140,7 @@ def test_freedoms_of_joints_have_their_rates(press: lw.Trajectory) -> None:
         np.testing.assert_allclose(differences, press[rate][1:-1], atol=1e-3 * np.abs(press[rate]).max())
 
 
-@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+@pytest.mark.parametrize("suffix", [".nc", pytest.param(".csv", marks=pytest.mark.slow)])
 def test_files_keep_what_elements_measure(press: lw.Trajectory, suffix: str, tmp_path: Path) -> None:
     press.save(tmp_path / f"press{suffix}")
     read = lw.Trajectory.load(tmp_path / f"press{suffix}")

@@ -85,6 +85,7 @@ def test_what_is_written_keeps_its_frames(tmp_path: Path) -> None:
     np.testing.assert_allclose(other.q, own.q, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_kinematics_needs_no_masses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Q is at 2 cos phi + sqrt(9 - 4 sin^2 phi); reactions are left out, with a word, and nothing is simulated."""
     motion = kinematics(loads(CRANK))

@@ -209,6 +209,7 @@ def test_a_motion_that_fails_leaves_its_neighbours_alone() -> None:
     assert End.TOO_MANY_STEPS in compare_motions(given, EVERY, 4, max_steps=30)
 
 
+@pytest.mark.slow
 def test_stops_end_steps_in_lanes_too() -> None:
     given = motions_of("double_pendulum", "joint", spread(5, m1=1.0))
     assert {*compare_motions(given, EVERY, 4, stops=(0.31, 1.7))} == {End.REACHED}

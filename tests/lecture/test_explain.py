@@ -850,6 +850,7 @@ def test_numbers_alone_have_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", ["dap/triple_pendulum", "jansen_leg"])
+@pytest.mark.slow
 def test_veiled_parts_are_written_in_full(name: str) -> None:
     """None is too long, and a parameter called e is no base of powers of Euler's number."""
     sheet = explain(model(name), "lu", coordinates="joint")
@@ -926,7 +927,7 @@ def test_a_step_of_index_3_ends_where_the_driver_is() -> None:
 
 
 @pytest.mark.parametrize("formulation", ["lu", "ggl", "index-3"])
-@pytest.mark.sampled
+@pytest.mark.slow
 def test_rounding_is_measured_by_what_cancels(formulation: str) -> None:
     """Where accelerations vanish, dust is not held against dust: all equations of the sheet hold to rounding."""
     sheet = explain(load("scissor_lift"), formulation)

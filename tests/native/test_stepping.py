@@ -96,6 +96,7 @@ def test_tables_of_results() -> None:
     np.testing.assert_allclose(lines[1], lines[0], rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_forces_of_actuators() -> None:
     """Of four of them, three are asked for theirs, and one has a size."""
     model = load("four_rrr")

@@ -169,6 +169,7 @@ def test_the_crank_is_drawn_where_it_is(shown: Shown, motion: Trajectory) -> Non
     assert changed[y - 2 : y + 3, x - 2 : x + 3].max() == 0
 
 
+@pytest.mark.slow
 def test_scrubbing_and_playing_move_the_lines_of_the_plots(shown: Shown) -> None:
     """The line in a plot is at t / t_end of its width, wherever the time comes from."""
     half_pixel = 0.5 / 300
@@ -331,6 +332,7 @@ def test_instant_centres_lie_in_hinges(shown: Shown, motion: Trajectory) -> None
     assert shown.said == []
 
 
+@pytest.mark.slow
 def test_the_velocity_polygon_is_drawn_to_scale(shown: Shown, motion: Trajectory) -> None:
     """The line from its pole to A is as long as the speed of A says by the bar below."""
     row = 40
@@ -484,6 +486,7 @@ def test_two_results_side_by_side(browser: Any, motion: Trajectory, tmp_path: Pa
     tab.close()
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_picture_that_moves_when_asked(browser: Any, motion: Trajectory) -> None:
     """The button puts the page into the cell, in a frame of its own; it plays."""
     tab = browser.new_page()

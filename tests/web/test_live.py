@@ -181,6 +181,7 @@ def test_a_parameter_is_shown_in_the_unit_in_which_it_was_written(browser: Any, 
     context.close()
 
 
+@pytest.mark.slow
 def test_a_ground_pin_is_dragged_along_what_its_formula_lets_it(page: Page) -> None:
     """C = (d, 0): d follows the pointer, and nothing else changes."""
     start = page.where("ground.C")

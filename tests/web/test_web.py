@@ -280,6 +280,7 @@ found = { pose: engine.pose(), motion: engine.run() };
     assert max(columns["error:position"]) < 1e-12
 
 
+@pytest.mark.slow
 def test_export_writes_what_its_page_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert answer(["export", "slider_crank", "--to", "wasm", "-o", "slider_crank.wasm"]) == 0
@@ -391,6 +392,7 @@ simulation: {t_end: 3, step: 0.02, rtol: 1.0e-10}
 
 
 @pytest.mark.parametrize("coordinates", ["joint", pytest.param("body", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_impacts_joints_that_break_and_events_that_end_a_motion(coordinates: str, tmp_path: Path) -> None:
     """A double pendulum strikes a wall, loses its second rod and ends, as `run` has it, also with other values."""
     model = linkwork.loads(STRIKES)
