@@ -31,7 +31,6 @@ from linkwork.driven.kinematics import kinematics
 from linkwork.errors import LinkworkError
 from linkwork.mechanisms import MECHANISMS
 from linkwork.modelfile import loads
-from linkwork.native import lowering
 from linkwork.simulation.simulate import simulate
 from linkwork.start.check import check
 
@@ -218,7 +217,6 @@ def attempt(seed: int, number: int, trial: Trial = trial) -> tuple[str, str]:
 
 
 def _attempt(given: tuple[int, int, Trial]) -> tuple[str, str]:
-    lowering.OPT = lowering.QUICK  # most of the time goes into compiling
     return attempt(*given)
 
 

@@ -172,7 +172,6 @@ def test_settings_name_joints_of_the_model() -> None:
         m.simulation = dict(start=dict(P="30 deg"))
 
 
-@pytest.mark.slow
 def test_wide_gaps_are_closed_for_comparisons_and_exercises() -> None:
     m = four_bar()
     with pytest.raises(ModelError, match="assemble=True"):
@@ -219,7 +218,6 @@ def test_points_are_named_in_brackets() -> None:
         _ = arm.A
 
 
-@pytest.mark.slow
 def test_values_with_units_are_taken_wherever_numbers_are() -> None:
     m = four_bar()
     expected = m.kinematics({"l": 0.13, "n": np.pi}, t_end=0.5, assemble=True)
@@ -515,7 +513,6 @@ def test_every_function_of_a_mechanism_is_a_method_of_it() -> None:
     assert "by svd" not in str(four_bar().write_down("lagrange"))
 
 
-@pytest.mark.slow
 def test_a_prepared_mechanism_has_the_analyses_of_a_model() -> None:
     """Each is the function of its name; values of parameters come second, times may have units."""
     m = four_bar()

@@ -379,7 +379,6 @@ def test_a_package_that_is_missing_is_named(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 def test_nothing_is_half_written(tmp_path: Path) -> None:
     """When the disk ends in the middle of writing, the old file stays as it was and no other appears."""
     script = (

@@ -206,6 +206,7 @@ def _attributes(motion: Trajectory) -> dict[str, Any]:
     attributes: dict[str, Any] = {"linkwork_trajectory": FORMAT, "name": motion.name}
     info = motion.info
     record = {**asdict(info), "status": motion.status, "scene": motion.scene, "reason": str(info.reason)}
+    record["identity"] = motion.identity
     if not info.units:  # files of old do not know them
         del record["units"]
     if any(note.code for note in info.notes):  # files of old have their text alone

@@ -129,6 +129,7 @@ class Run:
     held: Mapping[str, float] = field(default_factory=dict)  # at the end, what events have changed
     versions: Mapping[str, str] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)  # of a result from a file, see `Trajectory.scene`
+    identity: Mapping[str, str] = field(default_factory=dict)  # likewise, see `Trajectory.identity`
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Run:
@@ -251,6 +252,13 @@ class Trajectory(Readings):
 
         return scene(self.model).as_dict() if self.model is not None else self.info.scene
 
+    @kept
+    def identity(self) -> Mapping[str, str]:
+        """Return what tells the mechanism from others, a digest of each kind of its elements; kept in files."""
+        from linkwork.equations.identity import identify
+
+        return identify(self.model) if self.model is not None else self.info.identity
+
     def columns(self, kind: str) -> dict[str, Array]:
         """Return the columns of one kind by their labels."""
         table = self.tables[kind]
@@ -365,7 +373,8 @@ class Trajectory(Readings):
     def summary(self) -> dict[str, Any]:
         """Return settings, counts, final state and errors, as `linkwork run --json` prints them."""
         account = asdict(self.info)
-        for key in ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration", "scene"):
+        errors = ("constraint_error_position", "constraint_error_velocity", "constraint_error_acceleration")
+        for key in (*errors, "scene", "identity"):
             del account[key]
         energy = self.energy["kinetic"] + self.energy["potential"]
         any_rows = len(self.t) > 0

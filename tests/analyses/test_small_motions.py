@@ -220,7 +220,6 @@ def test_a_truss_has_three_rests_until_it_snaps_through(weight: float, count: in
     assert "joint.y" in str(found)  # what tells rests apart
 
 
-@pytest.mark.slow
 def test_rests_that_cannot_be_told_apart_are_not_all_there_are() -> None:
     """At 1e-10 of the weight of snap-through two of three rests are 1e-5 apart, and beyond it two are nearly real."""
     l0 = np.hypot(1, 0.3)
@@ -316,7 +315,6 @@ def test_rests_in_space_are_certified_and_no_axis_is_reversed() -> None:
     assert disc.starts == 60
 
 
-@pytest.mark.slow
 def test_all_rests_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "rests.html"
     assert answer(["equilibrium", "four_bar", "--all", "-o", str(page)]) == 0
@@ -683,7 +681,6 @@ def test_a_start_that_moves_unsteadily_is_not_passed_over_in_silence() -> None:
     assert not linearize(load("double_pendulum")).unsteady
 
 
-@pytest.mark.slow
 def test_the_critical_spin_of_a_disc_and_of_a_top_are_located() -> None:
     """Where two eigenvalues meet at zero, 3.30151480384383556 rad/s, and where two pairs meet, (C s)^2 = 4 A m g l."""
     disc = linearize(load("rolling_disc"), {"lean": 0.0, "turn": 0.0, "spin": 5.0})
@@ -794,7 +791,6 @@ def test_freedoms_become_motions() -> None:
         wiggle(load("jansen_leg"))
 
 
-@pytest.mark.slow
 def test_the_root_locus_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, picture, data = (tmp_path / name for name in ("locus.html", "locus.svg", "locus.json"))
     command = ["linearize", "rolling_disc", "--set", "lean=0", "--set", "turn=0", "--over", "spin=2:5:0.5"]

@@ -39,7 +39,6 @@ def gap(q: dict[str, float]) -> float:
     return float(max(map(abs, gaps)))
 
 
-@pytest.mark.slow
 def test_a_four_bar_of_no_special_lengths_is_one_curve() -> None:
     """Its curve in turns and their inverses has degree 6, as all modes on a slice count it."""
     (curve,) = components(loads(FOUR_BAR.format(a=1, b=2.3, r=1.7, d=2.9, phi=0.6))).components
@@ -108,7 +107,6 @@ def test_peaucellier_s_linkage_draws_its_line_on_one_curve_and_nothing_on_anothe
     assert abs(C) * abs(P) == pytest.approx(3.0**2 - 1.2**2, rel=1e-7)  # the inversor: OC OP = OA^2 - CA^2
 
 
-@pytest.mark.slow
 def test_the_command_tells_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(FOUR_BAR.format(a=1, b=2, r=1, d=2, phi=0.6))

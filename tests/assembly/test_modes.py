@@ -645,7 +645,6 @@ def test_a_gear_of_whole_ratio_is_polynomial(ratio: float) -> None:
     assert sorted(m.q["a.phi"] for m in result.modes) == pytest.approx(sorted(expected), abs=1e-4)
 
 
-@pytest.mark.slow
 def test_other_gears_and_rolling_are_searched_and_say_so() -> None:
     """What is found is right and certified; nothing is claimed about what is not."""
     result = modes(geared(2.5), keep=["a.phi"])
@@ -667,7 +666,6 @@ def test_other_gears_and_rolling_are_searched_and_say_so() -> None:
         assert mode.q["disc.x"] == pytest.approx(-0.5 * mode.q["disc.phi"], abs=1e-13)
 
 
-@pytest.mark.slow
 def test_too_many_paths_fall_back_to_a_search() -> None:
     """The same six modes of the triad, but no claim."""
     result = modes(triad(*SIX_REAL, rods=False), path_limit=5)

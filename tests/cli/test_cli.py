@@ -467,7 +467,6 @@ def test_a_signal_while_the_results_of_a_run_are_evaluated_keeps_the_motion(monk
     assert end.value.trajectory.t[-1] == 0.3
 
 
-@pytest.mark.slow
 def test_an_interruption_says_until_when_and_where() -> None:
     with Terminal(*LONG) as terminal:
         terminal.read(until="t = ")
@@ -523,7 +522,6 @@ def test_one_line_appears_where_there_is_no_terminal(patience: float, monkeypatc
 # plot
 
 
-@pytest.mark.slow
 def test_plot_draws_chosen_quantities(linkwork: Answer, tmp_path: Path) -> None:
     file, picture = tmp_path / "motion.nc", tmp_path / "curve.svg"
     linkwork("run", "slider_crank", "--t-end", "0.2", "-o", file)

@@ -120,7 +120,6 @@ def test_the_script_of_a_shell_is_shown(shell: str, linkwork: Answer, monkeypatc
     assert "_LINKWORK_COMPLETE" in linkwork("--show-completion")
 
 
-@pytest.mark.slow
 def test_pictures_open_where_they_are_written(opened: list[str], linkwork: Answer) -> None:
     linkwork("run", "simple_pendulum", "--t-end", "0.1", "-o", "a.nc", "-o", "a.png", "--open")
     linkwork("plot", "a.nc", "--open", "-o", "b.svg")

@@ -159,7 +159,6 @@ def test_a_crank_too_long_stops_at_the_located_angle(linkwork: Answer, tmp_path:
 # assemble
 
 
-@pytest.mark.slow
 def test_a_link_too_short_names_the_loop_and_the_gap(linkwork: Answer, written: Any) -> None:
     """1 + 1 + 1 m cannot span 4 m; the best position has the missing metre spread evenly over the four joints."""
     path = written(four_bar(MOTOR, a=1, b=1, c=1, d=4))

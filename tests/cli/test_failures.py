@@ -134,7 +134,6 @@ def test_a_closed_standard_output_is_said() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
-@pytest.mark.slow
 def test_where_the_answer_cannot_be_written_the_exit_code_says_what_happened() -> None:
     """It was 1, which stands for nothing: of an error on a full device, and where `head` has read enough."""
     with open("/dev/full", "w", encoding="utf-8") as full:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,33 @@ def test_an_interrupted_motion_is_resumed_to_the_same_motion(tmp_path: Path) -> 
         simulate(model, start=Start(resume=motion), **options)
     with pytest.raises(UsageError, match="other parameters"):
         simulate(load("slider_crank", {"l1": 1.1}), start=Start(resume=first), **options)
+
+
+@pytest.mark.parametrize(
+    ("what", "old", "new"),
+    [
+        ("other bodies", "mass: 2", "mass: 6"),
+        ("other forces", "stiffness: 5", "stiffness: 50"),
+        ("other gravity", "name: rod", "name: rod\ngravity: [0, 9.81]"),
+        ("'l' was 0.5 and is 0.4", "l: 0.5", "l: 0.4"),
+    ],
+)
+def test_a_motion_of_another_mechanism_is_not_continued(what: str, old: str, new: str, tmp_path: Path) -> None:
+    """Names and start are the same; a motion in memory, in a file, and in one that does not say of which it is."""
+    spring = "forces: {s: {type: rotational-spring-damper, i: ground, j: rod, stiffness: 5}}\nparameters: {l: 0.5}\n"
+    text = ROD + spring
+    text = text.replace("O: [-0.5, 0]", "O: [-0.5, 0], P: [l, 0]")
+    first, other = simulate(loads(text), t_end=0.2), loads(text.replace(old, new))
+    for suffix in (".nc", ".csv"):
+        first.save(tmp_path / f"first{suffix}")
+        for motion in (first, Trajectory.load(tmp_path / f"first{suffix}")):
+            with pytest.raises(UsageError, match=what):
+                simulate(other, start=Start(resume=motion))
+            assert simulate(loads(text), start=Start(resume=motion)).t[-1] == 0.5
+    old_one = Trajectory.load(tmp_path / "first.nc")
+    old_one = replace(old_one, info=replace(old_one.info, identity={}))
+    if "was" not in what:
+        assert simulate(other, start=Start(resume=old_one)).t[-1] == 0.5
 
 
 def test_a_resumed_motion_says_once_that_it_is_stiff_and_can_be_written_for_matlab(tmp_path: Path) -> None:
@@ -126,7 +154,6 @@ def test_an_interruption_while_commands_are_imported_is_no_traceback(module: str
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.slow
 def test_a_signal_that_is_to_be_ignored_is_ignored(number: signal.Signals) -> None:
     """As `nohup` and shells tell what they start in the background."""
     script = (

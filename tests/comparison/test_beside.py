@@ -246,7 +246,6 @@ def test_results_of_linkwork_are_tables_too(tmp_path: Path, capsys: pytest.Captu
     assert answer(["plot", str(tmp_path / "qr.nc"), "t", "--with", str(tmp_path / "qr.csv")]) == 2
 
 
-@pytest.mark.slow
 def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The times of the table are those of the motion, unless others are given; pictures show both."""
     t = np.arange(5) * 0.05

@@ -122,7 +122,6 @@ def test_redundant_24_has_the_sizes_of_the_review() -> None:
     assert (model.simulation.rtol, model.simulation.atol, model.simulation.t_end) == (1e-6, 1e-6, 5.0)
 
 
-@pytest.mark.slow
 def test_redundant_24_follows_dense_equations_written_by_hand() -> None:
     """Coordinates and velocities over 5 s against least squares and SciPy's DOP853, without any stabilization."""
     times = np.linspace(0.0, 5.0, 51)

@@ -492,7 +492,6 @@ def test_what_is_derived_depends_on_no_value() -> None:
 
 @pytest.mark.parametrize("formulation", ["augmented", "lu", "qr", "udwadia-kalaba"])
 @pytest.mark.sampled
-@pytest.mark.slow
 def test_descriptions_of_memory_are_not_kept_for_every_run(formulation: str) -> None:
     mechanism = prepare(load("slider_crank"))
     for _ in range(2):

@@ -444,7 +444,6 @@ def test_smoothing_keeps_what_has_no_noise_and_removes_what_is_noise() -> None:
 # Files, building, words.
 
 
-@pytest.mark.slow
 def test_results_are_files_tables_and_laws_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told, again = tmp_path / "forces.csv", tmp_path / "forces.nc"
     assert (

@@ -233,7 +233,6 @@ simulation: {t_end: 1, step: 0.1, rtol: 1e-11, atol: 1e-11, start: {O: 0.46}, ra
         {"integrator": "radau5", "coordinates": "joint", "rtol": 1e-9, "atol": 1e-9},
     ],
 )
-@pytest.mark.sampled
 def test_states_of_a_closed_loop_are_the_same_however_they_are_integrated(how: dict[str, Any]) -> None:
     """A slider-crank driven by a current against a load with a memory: whole states, reactions and outputs."""
     model = loads(CRANK)

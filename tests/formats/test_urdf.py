@@ -322,7 +322,6 @@ def test_a_floating_link_falls_and_a_planar_joint_leaves_a_plane(tmp_path: Path)
     np.testing.assert_allclose([motion[f"puck.{x}"][-1] for x in "xyz"], np.array([0, 0, 1]) + fallen, atol=1e-9)
 
 
-@pytest.mark.slow
 def test_check_run_and_convert_take_a_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = written(tree(1), tmp_path), tmp_path / "arm.yaml"
     for command in (

@@ -163,7 +163,6 @@ def compare_motions(given: Motions, times: Array, lanes: int, **limits: Any) -> 
 EVERY = np.linspace(0.0, 2.0, 201)
 
 
-@pytest.mark.diagonal
 @pytest.mark.parametrize("lanes", [2, 16])
 @pytest.mark.parametrize("times", [EVERY[[0, -1]], EVERY], ids=["end", "rows"])
 def test_motions_side_by_side_take_the_steps_that_they_take_alone(lanes: int, times: Array) -> None:
@@ -182,8 +181,7 @@ def test_motions_side_by_side_take_the_steps_that_they_take_alone(lanes: int, ti
         ("n_four_bar", "joint", "auto", ()),  # which passes singular positions
         pytest.param("andrews_squeezer", "minimal", "auto", ("c0",), marks=pytest.mark.slow),  # long programs
         ("dap/macpherson_a", "joint", "auto", ("R", "c_tyre")),  # a law that switches
-        # a law that may be narrow; events, at which all of them end
-        pytest.param("stick_slip_belt", "body", "auto", ("mu_s",), marks=pytest.mark.slow),
+        ("stick_slip_belt", "body", "auto", ("mu_s",)),  # a law that may be narrow; events, at which all of them end
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
@@ -197,7 +195,6 @@ def test_projection_repetition_and_singular_positions_in_lanes(
     compare_motions(given, EVERY, lanes_for(given.problem.derivative))
 
 
-@pytest.mark.slow
 def test_a_motion_that_fails_leaves_its_neighbours_alone() -> None:
     """One begins where it has no derivative, others have too few steps; nobody else's bits change."""
     given = motions_of("double_pendulum", "joint", spread(9, m1=1.0, L1=1.0))
@@ -215,7 +212,6 @@ def test_stops_end_steps_in_lanes_too() -> None:
     assert {*compare_motions(given, EVERY, 4, stops=(0.31, 1.7))} == {End.REACHED}
 
 
-@pytest.mark.slow
 def test_no_motion_depends_on_its_place() -> None:
     given = motions_of("double_pendulum", "joint", spread(13, m1=1.0, L2=0.7))
     team, order = given.team(EVERY, 8), np.random.default_rng(2).permutation(13)

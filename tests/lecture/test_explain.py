@@ -266,7 +266,6 @@ def test_terms_of_the_reduced_equation() -> None:
         assert f"    {line}\n" in written
 
 
-@pytest.mark.slow
 def test_letters_of_points_and_axes() -> None:
     """Local coordinates of joints by letter and frame, each explained, in the table and in the picture."""
     sheet = explain(model("dap/cart_a"), "qr")
@@ -872,7 +871,6 @@ def test_sheets_of_one_velocity_hold(name: str, formulation: str, coordinates: s
 
 
 @pytest.mark.parametrize("name", ["dap/slider_crank_driven", "numdyn3d_pendulum"])
-@pytest.mark.slow
 def test_modes_are_explained_in_the_coordinates_of_the_bodies(name: str) -> None:
     """Also of a model that runs in joint coordinates, and in space, where turns of joints are counted besides."""
     sheet = explain(model(name), analysis="modes")

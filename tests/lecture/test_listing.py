@@ -97,7 +97,6 @@ def solution(name: str, listing: Listing, rng: np.random.Generator) -> tuple[Arr
 
 @pytest.mark.parametrize("language", ["python", "numpy", "c", "fortran"])
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.sampled
 def test_exported_functions_give_the_accelerations(
     name: str, language: str, tmp_path: Path, rng: np.random.Generator
 ) -> None:

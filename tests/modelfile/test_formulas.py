@@ -36,7 +36,6 @@ def test_a_note_about_an_axis_holds_with_other_parameters() -> None:
     assert "2" not in prepared.notes[0]
 
 
-@pytest.mark.slow
 def test_nested_tangents_are_refused() -> None:
     """A law that jumps more often than anyone can count."""
     motion = "t"

@@ -521,7 +521,6 @@ def test_the_cache_knows_all_that_makes_machine_code_of_kernels() -> None:
     assert [name for name in sorted(used) if (room / f"{name}.py").read_bytes() not in recipe] == []
 
 
-@pytest.mark.slow
 def test_globals_are_read_from_bytecode_as_dis_reads_them() -> None:
     """In all functions that kernels call; the layout of bytecode is Python's own affair and may change."""
     seen: set[FunctionType] = set()

@@ -195,7 +195,6 @@ def test_the_head_returns_the_first_outputs(n: int, rng: Random) -> None:
     np.testing.assert_array_equal(functions["head"](x, p), functions["whole"](x, p)[:3])
 
 
-@pytest.mark.diagonal
 @pytest.mark.parametrize("count", [1, 3, 10])
 @pytest.mark.parametrize("n", [10, 1500])
 def test_columns_are_computed_side_by_side(count: int, n: int, rng: Random) -> None:

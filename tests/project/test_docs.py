@@ -110,8 +110,7 @@ def is_plain(text: str) -> bool:
 
 WORKED = [page for page in PAGES if any(blocks(page))]
 LONG = [
-    *("docs/kinematics.md", "docs/formulations.md", "docs/results.md", "docs/theory/orthogonalization.md"),
-    *(f"docs/howto/{page}.md" for page in ("closed-loops", "formulation", "notebooks", "optima", "own", "stiff")),
+    *("docs/kinematics.md", "docs/formulations.md", "docs/results.md"),
     *(f"docs/howto/{page}.md" for page in ("control", "coordinates", "designing", "embedding", "equations", "inverse")),
     *(f"docs/howto/{page}.md" for page in ("live", "many-runs", "rolling", "sensitivities", "small-motions")),
 ]

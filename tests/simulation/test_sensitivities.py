@@ -321,7 +321,6 @@ def test_every_shipped_mechanism(name: str) -> None:
     assert alone == ALONE.get(name, set())
 
 
-@pytest.mark.slow
 def test_many_impacts_on_hard_ground() -> None:
     """Through the first 28 of some hundred contacts and releases of a thrown rod, against differences."""
     mechanism = prepare(linkwork.load("dap/rod"))

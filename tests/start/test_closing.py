@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from published import REFERENCE
 
-from linkwork import Start, load, simulate
+from linkwork import Start, batch, load, sensitivities, simulate
 from linkwork.assembly.assemble import assemble
 from linkwork.cli import answer
 from linkwork.compiled.mechanism import prepare
@@ -111,3 +111,56 @@ QUICK_RETURN_NAMES = [f"{body}.{part}" for body in ("crank", "lever", "link", "r
 
 
 QUICK_RETURN_SKETCH = [-0.1, 0.32, 1.16, 0.24, 0.14, 4.57, 0.25, 0.64, -0.94, 0.3, 0.48, 2.06]
+
+
+@pytest.mark.parametrize("coordinates", ["body", "joint", "minimal"])
+def test_a_value_given_by_name_holds_and_the_others_follow(coordinates: str) -> None:
+    """Crank 1, rod 2: x = cos phi + sqrt(4 - sin^2 phi), and the crank turns on with the rate of the model, 1."""
+    phi = 0.1
+    root = math.sqrt(4.0 - math.sin(phi) ** 2)
+    motion = simulate(load("slider_crank"), start={"crank.phi": phi}, t_end=0.01, step=0.01, coordinates=coordinates)
+    assert motion["crank.phi"][0] == pytest.approx(phi, abs=1e-15)
+    assert motion["crank.omega"][0] == pytest.approx(1.0, abs=1e-14)
+    assert motion["slider.x"][0] == pytest.approx(math.cos(phi) + root, abs=1e-14)
+    assert motion["slider.vx"][0] == pytest.approx(-math.sin(phi) * (1.0 + math.cos(phi) / root), abs=1e-14)
+
+
+def test_motions_of_a_batch_start_where_they_are_asked_to() -> None:
+    phi = np.array([0.02, 0.05, 0.1])
+    takes = ["first(crank.phi)", "first(slider.x)"]
+    found = batch(load("slider_crank"), {}, takes, start={"crank.phi": phi}, t_end=0.01)
+    np.testing.assert_allclose(found["first(crank.phi)"], found["crank.phi"], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found["first(slider.x)"], np.cos(phi) + np.sqrt(4.0 - np.sin(phi) ** 2), atol=1e-14)
+
+
+def test_the_slope_of_a_start_is_that_of_what_follows_a_given_value() -> None:
+    """With the crank held at 0.1, the slider stands further off by l2/sqrt(l2^2 - sin^2 phi) for a longer rod."""
+    motion = sensitivities(load("slider_crank"), ["l2"], start={"crank.phi": 0.1}, t_end=0.01, step=0.01)
+    root = math.sqrt(4.0 - math.sin(0.1) ** 2)
+    assert motion.gradient("crank.phi", "l2")[0] == pytest.approx(0.0, abs=1e-13)
+    assert motion.gradient("slider.x", "l2")[0] == pytest.approx(2.0 / root, abs=1e-12)
+
+
+def test_values_that_contradict_each_other_are_corrected_with_a_note() -> None:
+    """Crank and rod cannot both have any angle."""
+    motion = simulate(load("slider_crank"), start={"crank.phi": 0.04, "rod.phi": 0.0}, t_end=0.01, step=0.01)
+    assert motion.info.constraint_error_position < 1e-12
+    assert 0.0 < abs(motion["crank.phi"][0] - 0.04) < 0.02
+    assert [note.code for note in motion.notes] == ["start-corrected"]
+
+
+def test_a_given_orientation_holds_in_space() -> None:
+    """A door given by its Euler parameters alone, with its hinge off: the mass centre follows."""
+    half = 0.02
+    model = loads("""
+        linkwork: 1
+        space: spatial
+        ground: {points: {O: [0, 0, 0]}}
+        bodies: {door: {mass: 2, inertia: [1, 1, 1], position: [0.5, 0, 0], points: {O: [-0.5, 0, 0]}}}
+        joints: {O: {type: spherical, i: ground.O, j: door.O}}
+        """)
+    given = {"door.e0": math.cos(half), "door.e2": math.sin(half)}
+    motion = simulate(model, start=given, t_end=0.01, step=0.01)
+    for name, value in given.items():
+        assert motion[name][0] == pytest.approx(value, abs=1e-15)
+    assert motion["door.z"][0] == pytest.approx(-0.5 * math.sin(2.0 * half), abs=1e-15)

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from commands import Answer
 from scipy.stats import norm, qmc
-from slices import with_slow
 
 from linkwork import Start, __version__, kinematics, load, loads, simulate
 from linkwork.errors import LinkworkError, ModelError, NumericalStop, UsageError
@@ -271,7 +270,6 @@ def test_a_sweep_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None
     assert once.read_bytes() == again.read_bytes()
 
 
-@pytest.mark.slow
 def test_another_study_is_not_taken_for_this_one(tmp_path: Path) -> None:
     path = tmp_path / "fall.nc"
 
@@ -283,6 +281,47 @@ def test_another_study_is_not_taken_for_this_one(tmp_path: Path) -> None:
     for vary, take in (({"h": "1:2:3001"}, "final(ball.y)"), ({"h": "1:2:3000"}, "max(ball.y)")):
         with pytest.raises(UsageError, match="of another study"):
             sweep(loads(BALL), vary, take, path=path, resume=True)
+
+
+OTHERS = {  # of the ball: a number of a body, gravity, a force, an event, a place of a point, a time of the run
+    "inertia": ("inertia: 1", "inertia: 2"),
+    "gravity": ("gravity: [0, -g]", "gravity: [0.5, -g]"),
+    "force": ("events:", "forces: {f: {type: point-force, at: ball.P, force: [0, 3]}}\nevents:"),
+    "event": ("when: ball.y,", "when: ball.y - 0.5,"),
+    "point": ("P: [0, 0]", "P: [0, 1]"),
+    "end": ("t_end: 1", "t_end: 0.9"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_results_of_another_mechanism_are_not_taken_for_those_of_this_one(other: str, tmp_path: Path) -> None:
+    """Finished or broken off: whatever a model of the same names has of its own is told; the same model is not."""
+    text = BALL.replace(*OTHERS[other])
+    assert text != BALL
+    whole, part, given = tmp_path / "whole.nc", tmp_path / "part.nc", ({"h": [1.0, 2.0]}, "final(ball.y)")
+    sweep(loads(BALL), *given, path=whole)
+    assert load_study(whole).identical(sweep(loads(BALL), *given, path=whole, resume=True))
+    with pytest.raises(UsageError, match="another study"):
+        sweep(loads(text), *given, path=whole, resume=True)
+
+    def stop(part: float, text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(loads(BALL), *given, path=part, progress=stop)
+    with pytest.raises(UsageError, match="another study"):
+        sweep(loads(text), *given, path=part, resume=True)
+
+
+def test_a_package_that_writing_needs_is_asked_for_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkwork.errors.find_spec", lambda name: None if name == "h5py" else name)
+    asked = list[float]()
+    with pytest.raises(UsageError, match="h5py is not installed"):
+        sweep(loads(BALL), {"h": [1.0]}, "final(ball.y)", path=tmp_path / "x.nc", progress=lambda x, _: asked.append(x))
+    assert not asked
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.slow
@@ -377,7 +416,6 @@ def test_shares_of_the_variance_are_those_of_ishigami() -> None:
     np.testing.assert_allclose([share_of(x, y) for x in (a, b, c)], expected, atol=0.01)
 
 
-@pytest.mark.slow
 def test_what_scatters_a_stroke_most_is_told(tmp_path: Path, linkwork: Answer) -> None:
     """The stroke of a central slider-crank is twice its crank, whatever the rod: 99 % of it within 2.576 deviations."""
     given = "--vary", "l1=1+-0.01", "--vary", "l2=2+-0.05", "--sample", "lhs:300", "--kinematics", "--t-end", "0.7s"
@@ -471,7 +509,7 @@ simulation: {t_end: 5, step: 0.05, rtol: 1.0e-10}
 """
 
 
-@pytest.mark.parametrize("method", with_slow(["global", "local", "multistart"], ["global"]))
+@pytest.mark.parametrize("method", ["global", "local", "multistart"])
 def test_the_longest_throw_is_found(method: str) -> None:
     """From a height h at speed v: tan(angle) = (1 + 2 g h/v^2)^-1/2, and it goes v^2/g (1 + 2 g h/v^2)^1/2."""
     found = optimize(loads(THROW), {"angle": "0:1.5"}, maximize="final(ball.x)", method=method)

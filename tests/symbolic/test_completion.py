@@ -342,7 +342,6 @@ equations:
 """
 
 
-@pytest.mark.slow
 def test_the_general_case_stands_first_though_it_is_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

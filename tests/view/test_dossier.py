@@ -78,7 +78,6 @@ def test_the_page_needs_nothing_else(driven: tuple[linkwork.Model, linkwork.Traj
     assert "default-src 'none'" in page
 
 
-@pytest.mark.slow
 def test_a_motion_writes_the_page_about_itself(
     driven: tuple[linkwork.Model, linkwork.Trajectory, str], tmp_path: Path
 ) -> None:
@@ -96,7 +95,6 @@ def test_a_motion_writes_the_page_about_itself(
         motion.report(tmp_path / "lift.pdf")
 
 
-@pytest.mark.slow
 def test_laws_of_forces_and_drivers_are_stated() -> None:
     """What a reader needs to have the same mechanism: numbers of the strut, the formula of the driver."""
     model = linkwork.loads("""
@@ -114,7 +112,6 @@ forces: {strut: {type: spring-damper, i: ground.S, j: flap.A, stiffness: 45 kN/m
     assert "angle of O, expression swing*sin(2*pi*t)" in page
 
 
-@pytest.mark.slow
 def test_redundant_reactions_are_marked() -> None:
     """Joints whose reactions are not unique say so, in the table of extremes too; equations are written if short."""
     model = linkwork.load("four_bar_redundant")

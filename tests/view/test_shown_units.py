@@ -91,7 +91,6 @@ def test_commands_write_tables_in_these_units(linkwork: Answer, tmp_path: Path) 
     assert "[bad-value]" in linkwork("plot", file, "--units", "deg,rad", code=2)
 
 
-@pytest.mark.slow
 def test_the_report_has_largest_values_in_these_units(linkwork: Answer, tmp_path: Path) -> None:
     (tmp_path / "crank.yaml").write_text(CRANK)
     linkwork("report", tmp_path / "crank.yaml", "--units", "deg,kN", "-o", tmp_path / "page.html")

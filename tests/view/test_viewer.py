@@ -193,7 +193,6 @@ def test_scrubbing_and_playing_move_the_lines_of_the_plots(shown: Shown) -> None
     assert shown.do("v.time") == pytest.approx(0.4, abs=8.0 / plot["width"])
 
 
-@pytest.mark.slow
 def test_the_wheel_changes_the_scale_about_the_pointer(shown: Shown) -> None:
     """What is under the pointer stays there; dragging takes the picture along; `f` brings it back."""
     start = shown.do("v.where('crank.A')")
@@ -214,7 +213,6 @@ def test_the_wheel_changes_the_scale_about_the_pointer(shown: Shown) -> None:
     assert shown.do("v.where('crank.A')") == pytest.approx(start, abs=1e-6)
 
 
-@pytest.mark.slow
 def test_keys_step_through_the_rows(shown: Shown, motion: Trajectory) -> None:
     """Arrows go from row to row, space plays and pauses, home and end lead to the ends."""
     shown.tab.keyboard.press("ArrowRight")
@@ -261,7 +259,6 @@ def test_pointing_gives_the_values_of_the_data(shown: Shown, motion: Trajectory)
     assert f"{motion['crank.phi'][row]:.6g}"[:6] in shown.tab.locator(".tip").inner_text()
 
 
-@pytest.mark.slow
 def test_legends_give_the_values_of_the_data(shown: Shown, motion: Trajectory) -> None:
     """Beside each curve stands its value at the time shown."""
     row = 17
@@ -271,7 +268,6 @@ def test_legends_give_the_values_of_the_data(shown: Shown, motion: Trajectory) -
         assert float(legend[name]) == pytest.approx(motion[name][row], rel=1e-5)
 
 
-@pytest.mark.slow
 def test_pointing_at_a_plot_reads_its_values(shown: Shown, motion: Trajectory) -> None:
     """Beside the pointer stand the time under it and the values of the curves then."""
     plot = shown.tab.locator(".u-over").first
@@ -285,7 +281,6 @@ def test_pointing_at_a_plot_reads_its_values(shown: Shown, motion: Trajectory) -
     assert [float(x) for x in lines[1:]] == pytest.approx(expected, rel=2e-5, abs=1e-9)
 
 
-@pytest.mark.slow
 def test_one_quantity_is_drawn_over_another(shown: Shown, motion: Trajectory) -> None:
     """A chosen curve over crank.phi: its dot is where both are, and a click on the curve goes to that time."""
     for name in ("Positions", "Reactions", "Forces", "Energy"):
@@ -314,7 +309,6 @@ def test_one_quantity_is_drawn_over_another(shown: Shown, motion: Trajectory) ->
     assert shown.do("v.time") == pytest.approx(motion.t[20], abs=2 * (motion.t[1] - motion.t[0]))
 
 
-@pytest.mark.slow
 def test_instant_centres_lie_in_hinges(shown: Shown, motion: Trajectory) -> None:
     """That of crank and ground in O, of rod and crank in A, of the slider at no place: it does not turn."""
     shown.do(f"v.setTime({motion.t[40]})")
@@ -373,7 +367,6 @@ def test_arrows_show_velocities_and_reactions(shown: Shown, motion: Trajectory) 
     assert drawn(pink, slice(x - 3, x + 4), slice(y - 60, y - 20)) > 20
 
 
-@pytest.mark.slow
 def test_arrows_show_applied_forces(browser: Any, tmp_path: Path) -> None:
     """A spring that is stretched pulls its ends towards each other: along it, not beyond them."""
     text = """
@@ -403,7 +396,6 @@ def test_arrows_show_applied_forces(browser: Any, tmp_path: Path) -> None:
     tab.close()
 
 
-@pytest.mark.slow
 def test_values_are_shown_in_other_units(shown: Shown, motion: Trajectory) -> None:
     """`u` switches plots and labels to degrees and millimetres and back; arrows and drawing stay."""
     row = 45
@@ -426,7 +418,6 @@ def test_values_are_shown_in_other_units(shown: Shown, motion: Trajectory) -> No
     assert "angle [rad]" in shown.tab.inner_text(".panels")
 
 
-@pytest.mark.slow
 def test_dark_and_narrow_pages(shown: Shown) -> None:
     """`d` turns the page dark; at the width of a phone nothing sticks out at the side."""
     assert shown.picture().mean() > 200
@@ -467,7 +458,6 @@ def test_a_hostile_name_is_only_a_name(browser: Any, tmp_path: Path) -> None:
     tab.close()
 
 
-@pytest.mark.slow
 def test_two_results_side_by_side(browser: Any, motion: Trajectory, tmp_path: Path) -> None:
     """Two stages, and plots of the differences of the second from the first."""
     other = linkwork.simulate(linkwork.load("slider_crank", {"omega": "1.1 rad/s"}), t_end=4.0)
@@ -502,7 +492,6 @@ def test_a_notebook_shows_a_picture_that_moves_when_asked(browser: Any, motion: 
     tab.close()
 
 
-@pytest.mark.slow
 def test_a_page_that_simulates_stands_in_a_cell(browser: Any, tmp_path: Path) -> None:
     """Its sliders move the motion, in a frame that reaches nothing; what is saved is the page of `view --live`."""
     made = linkwork.load("slider_crank").live_page({"l1": 0.9}, t_end=2.0)
@@ -547,7 +536,6 @@ class Shell:
 
 
 @pytest.mark.parametrize("named", [True, False])
-@pytest.mark.slow
 def test_one_cell_of_a_notebook_brings_the_viewer(
     browser: Any, motion: Trajectory, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
@@ -576,7 +564,6 @@ def test_one_cell_of_a_notebook_brings_the_viewer(
     tab.close()
 
 
-@pytest.mark.slow
 def test_without_scripts_a_notebook_shows_the_picture(browser: Any, motion: Trajectory) -> None:
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
@@ -585,7 +572,6 @@ def test_without_scripts_a_notebook_shows_the_picture(browser: Any, motion: Traj
     context.close()
 
 
-@pytest.mark.slow
 def test_events_are_marks_on_the_time_axis_and_a_list(browser: Any, tmp_path: Path) -> None:
     """Marks lie where the slider is at their times; an entry of the list goes there."""
     text = """linkwork: 1
@@ -637,7 +623,6 @@ def test_without_the_viewer_the_message_says_how_to_get_it(
     assert "slider_crank" in motion._repr_html_()
 
 
-@pytest.mark.slow
 def test_a_spatial_mechanism_is_seen_from_anywhere(browser: Any, tmp_path: Path) -> None:
     """Points lie where the data puts them, whatever the eye; dragging turns the picture about it."""
     ground = Ground(points={"O": (0.0, 0.0, 0.0)})

@@ -14,7 +14,6 @@ VIEWER = Path(__file__).parents[2] / "viewer"
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm")
 @pytest.mark.skipif(not (VIEWER / "node_modules" / "vitest").exists(), reason="the viewer is not built: make viewer")
-@pytest.mark.slow
 def test_parts_of_the_viewer() -> None:
     """Rows, poses, clocks, choices of curves, instant centres: see viewer/tests."""
     done = subprocess.run(

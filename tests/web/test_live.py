@@ -218,7 +218,6 @@ def test_a_moving_pin_is_dragged_to_change_lengths(page: Page) -> None:
     compared(page, linkwork.simulate(linkwork.load("four_bar", {"a": a}), t_end=4.0))
 
 
-@pytest.mark.slow
 def test_the_page_says_which_joint_stays_open(page: Page) -> None:
     """A crank of 10 m cannot be joined; the picture stays, and goes on as soon as it can."""
     before = page.column("crank.phi")
@@ -262,7 +261,6 @@ def test_a_motion_plays_on_and_is_pulled(page: Page) -> None:
     page.do("v.setSpeed(1)")
 
 
-@pytest.mark.slow
 def test_a_link_and_lines_carry_the_values(page: Page, browser: Any, file: Path) -> None:
     """The address opens the same motion; so do the lines, put into the model file. A hostile address is passed over."""
     page.do("page.set('b', 2.7)")

@@ -157,7 +157,6 @@ def test_loops_closed_as_triangles_in_minimal_coordinates(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("coordinates", ["body", pytest.param("minimal", marks=pytest.mark.slow)])
-@pytest.mark.slow
 def test_another_mode_is_where_assemble_has_it_and_moves_from_there(coordinates: str, tmp_path: Path) -> None:
     """The four-bar with its rocker below the line of the ground and another coupler, and back; the crank stays."""
     script = """
@@ -206,7 +205,6 @@ def test_other_values_start_closed_and_move_as_run_has_it(tmp_path: Path) -> Non
     compare(motion, found, 1e-6)
 
 
-@pytest.mark.slow
 def test_a_page_says_how_far_joints_stay_open(tmp_path: Path) -> None:
     """A rod of 0.3 m from (cos 1, sin 1) does not reach the line y = 0; the least squares spread that over joints."""
     script = """engine.set("crank.phi", 1.0); engine.set("l2", 0.3); found = engine.run();"""
@@ -426,7 +424,6 @@ simulation: {t_end: 1}
 """
 
 
-@pytest.mark.slow
 def test_a_joint_that_cannot_engage_stops_the_page_as_it_stops_a_run(tmp_path: Path) -> None:
     model = linkwork.loads(LATCHES)
     with pytest.raises(NumericalStop, match="'rail' cannot engage"):
@@ -475,7 +472,6 @@ simulation: {t_end: 3, step: 0.01}
 """
 
 
-@pytest.mark.slow
 def test_formulas_that_are_sampled_tick_in_pages(tmp_path: Path) -> None:
     """Two clocks, with other gains and playing on in pieces that end at ticks; periods are no sliders."""
     script = """
@@ -516,7 +512,6 @@ simulation: {t_end: 0.2, step: 0.1}
 """
 
 
-@pytest.mark.slow
 def test_a_start_depends_on_values_and_not_on_the_way_to_them(tmp_path: Path) -> None:
     """Start positions are rounded, and say nothing of a: near them the start is that of a run, far from them it is
     reached from there, and a motion after gravity was off is the one before."""
@@ -566,7 +561,6 @@ simulation: {t_end: 4, step: 0.01}
 """
 
 
-@pytest.mark.slow
 def test_events_that_are_noted_late_leave_what_was_sampled_since(tmp_path: Path) -> None:
     """A rod led by a controller of 200 samples, with an event that asks and one that does not."""
     model = linkwork.loads(SAMPLED_AND_KICKED)

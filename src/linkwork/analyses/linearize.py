@@ -544,7 +544,7 @@ def _rest_of(mechanism: Mechanism) -> dict[str, float]:
 def place_bodies(mechanism: Mechanism, q: Mapping[str, float], v: Mapping[str, float] | None = None) -> Place:
     """Put the bodies into this position, with these velocities or at rest."""
     body = mechanism.equations.chart.body or mechanism.equations
-    place = find_start(restart(mechanism.place(), q, v or dict.fromkeys(body.v_names, 0.0))).place
+    place = find_start(restart(mechanism.place(), q, v or dict.fromkeys(body.v_names, 0.0)), q=q).place
     return place if v and any(v.values()) else place.at_velocity(0.0 * place.v)
 
 

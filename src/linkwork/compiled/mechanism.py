@@ -23,7 +23,7 @@ from linkwork.compiled.system import System, compile_system
 from linkwork.equations.coordinates import COORDINATES, Coordinates, equations_of
 from linkwork.equations.equations import Equations
 from linkwork.equations.implicit import implicit_form, linearize
-from linkwork.equations.parameters import Structure, Uses
+from linkwork.equations.parameters import Structure, Uses, is_extended
 from linkwork.equations.place import Place
 from linkwork.equations.programs import MOTION, Metric, Program
 from linkwork.errors import (
@@ -251,7 +251,7 @@ def _share(model: Model, structure: Structure) -> Shared:
     """Return what models of this structure share in the process, derived where no other has been."""
     settings, derived = model.simulation, None
     key = (settings.coordinates, settings.cut, *structure.key)
-    if structure.is_extended:  # laws of others may depend on what no field says
+    if is_extended(model):
         derived = equations_of(model)
         key = (*key, *derived.stated)
     with _lookup:

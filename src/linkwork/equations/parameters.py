@@ -132,6 +132,12 @@ class Symbols(Reading):
         return made
 
 
+def is_extended(model: Model) -> bool:
+    """Return whether it has elements of users, whose laws may depend on what no field says."""
+    own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.acting, *model.events)
+    return any(not type(x).__module__.startswith("linkwork.") for x in own)
+
+
 class Structure(Reading):
     """The structure of a model as a `key`, and its `values` in the order of those of Symbols."""
 
@@ -140,8 +146,6 @@ class Structure(Reading):
         super().__init__(model)
         signals = (self.inputs, self.outputs, self.states)
         elements = (self.bodies, self.joints, self.drivers, self.forces, self.events, *signals)
-        own = (model.ground, *model.bodies, *model.joints, *model.drivers, *model.acting, *model.events)
-        self.is_extended = any(not type(x).__module__.startswith("linkwork.") for x in own)
         names = tuple(model.parameters), model.open, model.held
         self.key = (model.space, *names, self.gravity, self.stated, *map(tuple, elements))
 

@@ -171,6 +171,8 @@ def begin(plan: Plan, values: Array, q: Mapping[str, Array], v: Mapping[str, Arr
     leave(~(places.is_finite & np.isfinite(places.q).all(axis=1) & np.isfinite(places.v).all(axis=1)), "start")
     leave(~places.is_regular, "mass")
     closed, fits = find_starts(plan, places)
+    if q or v:  # which hold, so that others are moved
+        fits = fits & (closed.q == places.q).all(axis=1) & (closed.v == places.v).all(axis=1)
     places = closed
     leave(~fits, "start")
     leave(~places.is_regular, "mass")

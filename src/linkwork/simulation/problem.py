@@ -132,7 +132,7 @@ class Motion:
             check_massless(given, how.formulation)
             system = compile_form(mechanism, how, metric_for(given, how), stated)
             system, given = _restarted(system, q, v, weights, assemble, keep)
-        start = find_start(given, weights, any_distance=assemble, keep=keep)
+        start = find_start(given, weights, assemble, keep, q, v)
         if start.place.rank.rank < system.m:
             check_branch(start.place)
         if stated is not None:

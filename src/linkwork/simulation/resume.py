@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork import __version__
+from linkwork.equations.identity import identify
 from linkwork.equations.place import Place
 from linkwork.errors import UsageError
+from linkwork.model import Model
 from linkwork.notes import Note
 from linkwork.simulation.problem import Motion
 from linkwork.tolerances import TYPED
@@ -22,23 +25,34 @@ ONCE = ("stiff", "repivoted", "full-matrices", "atol-size", "unseen-switches")  
 SUMMED = ("steps", "rejected", "evaluations", "switches", "compile_s", "wall_s", "integration_s", "impact_loss")
 
 
-def check_resumable(first: Trajectory, parameters: dict[str, float], start: Place, t_end: float) -> None:
+def check_resumable(first: Trajectory, model: Model, start: Place, t_end: float) -> None:
     """Raise UsageError unless the motion is one of this mechanism, from this start, and ends before t_end."""
     if not isinstance(first, Trajectory):
         raise UsageError(f"resume = {first!r} is not a motion; Trajectory.load reads one", "bad-value")
     e = start.equations
     table = first.tables.get(e.chart.state[0])
-    is_own = first.info.coordinates == e.chart.kind and dict(first.info.parameters) == parameters
-    is_own = is_own and set(first.info.held) == {str(x.value) for x in e.held}
-    if table is None or table.columns.labels != e.q_names or not is_own:
+    is_own = first.info.coordinates == e.chart.kind and set(first.info.held) == {str(x.value) for x in e.held}
+    others = list(find_others(first, model))
+    if table is None or table.columns.labels != e.q_names or not is_own or others:
         what = "the motion to resume is one of another model, of other parameters or coordinates"
-        raise UsageError(what, "resume-other")
+        raise UsageError(f"{what}{': ' if others else ''}{', '.join(others)}", "resume-other")
     if not len(first.t) or not np.all(np.abs(table.values[0] - start.q) <= TYPED * start.q_scale):
         raise UsageError("the motion to resume has another start", "resume-other")
     if first.status == "finished" and first.info.t_end is not None and first.t[-1] < first.info.t_end:
         raise UsageError(f"the motion to resume was stopped by an event at t = {first.t[-1]:g}", "resume-done")
     if first.t[-1] >= t_end:
         raise UsageError(f"the motion to resume has already reached t = {first.t[-1]:g} of {t_end:g}", "resume-done")
+
+
+def find_others(first: Trajectory, model: Model) -> Iterator[str]:
+    """Yield what of its mechanism is not that of the model; files of other versions say their parameters alone."""
+    then, now = first.info.parameters, model.parameters
+    for name in dict.fromkeys((*then, *now)):
+        if then.get(name) != now.get(name):
+            yield f"'{name}' was {then.get(name)} and is {now.get(name)}"
+    if first.info.versions.get("linkwork") == __version__:
+        known, own = first.identity, identify(model)
+        yield from (f"other {kind}" for kind in own if kind != "parameters" and own[kind] != known.get(kind, own[kind]))
 
 
 def last_state(first: Trajectory, state: Sequence[str]) -> Array:

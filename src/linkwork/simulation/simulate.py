@@ -123,7 +123,7 @@ def follow(
     motion.controllers = controllers
     y, grid = begin_state(motion, begin.weights, how.stabilization), times
     if resume is not None:
-        check_resumable(resume, dict(mechanism.model.parameters), motion.start.place, settings.t_end)
+        check_resumable(resume, mechanism.model, motion.start.place, settings.t_end)
         y = resume_at(motion, resume)
         times = np.append(resume.t[-1], grid[grid > resume.t[-1]])
     course = Course(motion, resume is not None)

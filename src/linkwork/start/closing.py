@@ -3,15 +3,18 @@
 The start position is moved by the smallest change, weighted by the masses or by the size of the mechanism alone, or
 without weights in its own coordinates over a gap of any size ("plain", as DAP does it), that closes the joints
 (Gauss-Newton on Psi with least-norm steps); then the velocities likewise by Psi_q v = -Psi_t.
-Axes have a sense, so that in space z_j - z_i is made zero, and not only the tilt. Named coordinates stay exactly as
-they are. If the way from a rough sketch ends before the joints are closed, other sketches with turned bodies are tried;
-if none closes, the smallest set of joints that contradict each other is named.
+Axes have a sense, so that in space z_j - z_i is made zero, and not only the tilt. Coordinates to be kept stay exactly
+as they are, and so do values that are given by name where the joints leave them independent. If the way from a rough
+sketch ends before the joints are closed, other sketches with turned bodies are tried; if none closes, the smallest set
+of joints that contradict each other is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +34,7 @@ from linkwork.errors import (
 from linkwork.expressions.evaluation import substitute
 from linkwork.expressions.graph import ZERO
 from linkwork.linalg.newton import MAX_ITERATIONS, iterate, solve_least_squares
-from linkwork.linalg.rank import check_finite
+from linkwork.linalg.rank import check_finite, decide_rank, singular_values
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.start.dead_points import explain_dead, find_dead
 from linkwork.tolerances import AGREEMENT, CLOSED, EPSILON, HALF_THE_DIGITS, NEGLIGIBLE, ROUNDING, TYPED
@@ -86,6 +89,13 @@ def _path_of_widest(place: Place, gaps: Array) -> str:
     return path_of(place.equations.rows[int(np.argmax(np.abs(gaps) / place.row_scale))])
 
 
+class Kept(NamedTuple):
+    """Numbers of the velocities whose coordinates stay as they are, and of those that stay themselves."""
+
+    q: Sequence[int] = ()
+    v: Sequence[int] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """Consistent start values, and what had to be changed."""
@@ -93,6 +103,7 @@ class Fitted:
     place: Place
     given: Place
     weights: Weights
+    kept: Kept = field(default_factory=Kept)
 
     @property
     def q_changes(self) -> dict[str, float]:
@@ -169,7 +180,7 @@ def fit_bodies(
     names = stated.equations.v_names
     if weights in ("plain", "none"):
         return stated, stated  # other coordinates are corrected themselves
-    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names]).place
+    return stated, find_start(stated, weights, any_distance, [name for name in keep if name in names], q, v).place
 
 
 def state_bodies(place: Place, q: Given = None, v: Given = None) -> Place:
@@ -193,7 +204,7 @@ def follow_bodies(start: Fitted, q: Given = None, v: Given = None) -> Fitted:
     e = start.place.equations
     if e.chart.body is None or not {*(q or ()), *(v or ())} <= {*e.chart.body.q_names, *e.chart.body.v_names}:
         return start
-    return Fitted(locate_bodies(start.place), state_bodies(start.place, q, v), start.weights)
+    return Fitted(locate_bodies(start.place), state_bodies(start.place, q, v), start.weights, start.kept)
 
 
 def _on_its_sides(
@@ -206,7 +217,7 @@ def _on_its_sides(
     states |= {name: x for name, x in (q or {}).items() if name in states}
     q = {name: x for name, x in (q or {}).items() if name not in states}
     given = restart(stated.beside(of_all, *of_all.start()), q, v, weights, any_distance, keep)
-    start = find_start(given, weights, any_distance, keep).place
+    start = find_start(given, weights, any_distance, keep, q, v).place
     sides = np.sign(start.find("sides", [dyad.side for dyad in e.chart.dyads]))
     sigma = dict(zip((dyad.sigma for dyad in e.chart.dyads), sides.tolist(), strict=True))
     found = dict(zip((*tree.q, *tree.v, *e.q[first:]), (*start.q, *start.v, *states.values()), strict=True))
@@ -232,24 +243,56 @@ def number_kept(equations: Equations, keep: Sequence[str]) -> list[int]:
     return [names.index(name) for name in keep]
 
 
+def number_named(e: Equations, names: Iterable[str]) -> list[int]:
+    """Return the numbers of the velocities that move coordinates of these names; Euler parameters turn their body."""
+    own = {*names} - {*(e.chart.body.q_names + e.chart.body.v_names if e.chart.body else ())}
+    turned = {c.owner for c in e.coordinates if c.name in own and c.name not in e.v_names}
+    return [k for k, c in enumerate(e.velocities) if c.name in own or (c.owner in turned and c.kind == "angle")]
+
+
+def are_independent(place: Place, numbers: Sequence[int]) -> bool:
+    """Return whether the joints can close, to first order, by the other velocities alone."""
+    ranks = [decide_rank(singular_values(J / place.row_scale[:, None])).rank
+             for J, _ in (place.scaled_jacobian("unit", kept) for kept in ((), numbers))]  # fmt: skip
+    return ranks[0] == ranks[1]
+
+
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
-def find_start(given: Place, weights: Weights = "mass", any_distance: bool = False, keep: Sequence[str] = ()) -> Fitted:
+def find_start(
+    given: Place,
+    weights: Weights = "mass",
+    any_distance: bool = False,
+    keep: Sequence[str] = (),
+    q: Given = None,
+    v: Given = None,
+) -> Fitted:
     """Return the start values of the model, corrected where they miss the constraints, but not those of `keep`.
 
-    A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be meant. Where a
-    velocity would change by more than SMALL of what the model says, all that it gives are kept and those that are zero
-    follow; it is an error if the joints do not allow that.
+    What q and v name holds exactly if it is independent and can be reached, and then the rates of what q names if the
+    joints let them. A gap beyond SMALL is an error unless `any_distance` is set: so far off, another closure may be
+    meant. Where a velocity would change by more than SMALL of what the model says, all that it gives are kept and those
+    that are zero follow; it is an error if the joints do not allow that.
     """
     check_choice("weights", weights, WEIGHTS)
-    body = given.equations.chart.body
-    if given.equations.chart.tree is not None:
-        keep = ()  # they have been kept where all joints were closed
-    kept = number_kept(given.equations, [name for name in keep if body is None or name not in body.v_names])
+    e = given.equations
+    if e.chart.tree is not None:
+        keep, q, v = (), None, None  # they have been kept where all joints were closed
+    kept = number_kept(e, [name for name in keep if e.chart.body is None or name not in e.chart.body.v_names])
     if not len(given.Psi) or weights == "none":
-        return Fitted(given, given, weights)
+        return Fitted(given, given, weights, Kept(kept, kept))
     check_defined(given)
+    of_q, of_v = ({*kept, *number_named(e, names or ())} for names in (q, v))
+    for held in (Kept(sorted(of_q), sorted(of_q | of_v)), Kept(sorted(of_q), sorted(of_v))):
+        if held != (kept, kept) and are_independent(given, held.q) and are_independent(given, held.v):
+            with suppress(ModelError):
+                return _fit(given, weights, any_distance, held)
+    return _fit(given, weights, any_distance, Kept(kept, kept))
+
+
+def _fit(given: Place, weights: Weights, any_distance: bool, kept: Kept) -> Fitted:
+    """Return the start values with these kept."""
     if weights == "plain":
-        return Fitted(align_velocity(close_plainly(given, kept), weights, kept), given, weights)
+        return Fitted(align_velocity(close_plainly(given, kept.q), weights, kept.v), given, weights, kept)
     if given.gap > SMALL and not any_distance:
         raise ModelError(
             f"the start position does not fit the joints: {describe_gaps(given, given.Psi, CLOSED)}",
@@ -262,17 +305,16 @@ def find_start(given: Place, weights: Weights = "mass", any_distance: bool = Fal
     if not any_distance:
         _check_senses(given)
     if any_distance:
-        closed = close_from_afar(given, weights, kept)[0]
-        return Fitted(align_velocity(closed, weights, kept), given, weights)
-    closed = close_joints(given, weights, kept)
-    start = Fitted(align_velocity(closed, weights, kept), given, weights)
+        closed = close_from_afar(given, weights, kept.q)[0]
+        return Fitted(align_velocity(closed, weights, kept.v), given, weights, kept)
+    closed = close_joints(given, weights, kept.q)
+    start = Fitted(align_velocity(closed, weights, kept.v), given, weights, kept)
     fault = _velocity_fault(start)
     if fault is None:
         return start
+    kept = Kept(kept.q, sorted({*kept.v, *np.flatnonzero(given_velocities(given)).tolist()}))
     try:  # the others follow those that are given
-        return Fitted(
-            align_velocity(closed, weights, sorted({*kept, *np.flatnonzero(given_velocities(given))})), given, weights
-        )
+        return Fitted(align_velocity(closed, weights, kept.v), given, weights, kept)
     except ModelError:
         raise fault from None
 

@@ -27,7 +27,7 @@ from linkwork.errors import UsageError
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
-from linkwork.start.closing import Fitted, Given, _velocity_fault, given_velocities, number_kept
+from linkwork.start.closing import Given, find_start
 from linkwork.tolerances import ROUNDING
 
 Array = NDArray[np.float64]
@@ -94,15 +94,11 @@ def vary_start(
                 k = own_names.index(name)
                 level[k], rates_of[k] = value, 0.0
     at = replace(at, place=replace(at.place, q=new[0], v=new[1]))
-    kept = number_kept(e, [name for name in keep if name not in owned[1]])
     follows = chart.body is not None and not {*(q or {}), *(v or {})} - {*owned[0], *owned[1]}
     if weights == "none" or not e.Psi or follows:  # bodies that have been closed close the joints
         return at
-    closed = _close(at, weights, kept)
-    start = _align(closed, weights, kept)
-    if weights == "plain" or any_distance or _velocity_fault(Fitted(start.place, at.place, weights)) is None:
-        return start
-    return _align(closed, weights, sorted({*kept, *np.flatnonzero(given_velocities(at.place)).tolist()}))
+    kept = find_start(at.place, weights, any_distance, keep, q, v).kept
+    return _align(_close(at, weights, kept.q), weights, kept.v)
 
 
 def _on_its_sides(

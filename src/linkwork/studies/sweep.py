@@ -7,7 +7,6 @@ depend on how many.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork import __version__
 from linkwork.compiled.mechanism import Mechanism, prepare
+from linkwork.equations.identity import digest, identify
 from linkwork.errors import UsageError, check_extra, checked_call
 from linkwork.model import Model
 from linkwork.studies.batch import Batch
@@ -57,10 +57,12 @@ class Study:
     def head(self) -> dict[str, Any]:
         """What tells this study from others."""
         mechanism = self.trial.mechanism
-        model = hashlib.sha256(repr(mechanism.unplaced or mechanism.model).encode()).hexdigest()
+        model = mechanism.unplaced or mechanism.model
         return {
             "linkwork": __version__,
-            "model": model,
+            "model": identify(model),
+            "settings": digest(model.simulation),
+            "functions": repr((model.functions, [event.callback for event in model.events])),  # of this process
             "axes": repr(dict(self.points.axes)),
             "sample": [self.points.sampler, self.points.count, self.points.seed],
             "take": [take.text for take in self.trial.takes],
@@ -144,7 +146,8 @@ def carry_out(
     **options: Any,
 ) -> Table | None:
     """Compute what `sweep` does; with a path all is in that file, and memory does not grow with the points."""
-    check_extra("xarray" if path is None else "h5netcdf")
+    for package in ("xarray",) if path is None else ("xarray", "h5py", "h5netcdf"):
+        check_extra(package)
     texts = [take] if isinstance(take, str) else list(take)
     if not texts:
         raise UsageError("nothing is taken of the motions; write for example take=['final(crank.phi)']", "no-effect")
