@@ -11,6 +11,7 @@ import pytest
 
 import linkwork
 from linkwork.errors import UsageError
+from linkwork.view import dossier
 from linkwork.view.dossier import html, worth_writing
 
 
@@ -42,6 +43,18 @@ def test_extremes_of_reactions_stand_with_their_times(
         assert float(least) <= motion[name].mean() <= float(largest)
     size = np.hypot(motion["reaction:A.x"], motion["reaction:A.y"])
     assert float(rows["|A|"][4]) == pytest.approx(size.max(), rel=1e-4)
+
+
+def test_rows_beyond_the_most_that_are_shown_are_counted(
+    driven: tuple[linkwork.Model, linkwork.Trajectory, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five rows two are shown, and three are more."""
+    monkeypatch.setattr(dossier, "MOST_ROWS", 2)
+    rows = [[f"reaction:{k}", "N", "0", "0", "1", "1", ""] for k in "ABCDE"]
+    page = dossier._extremes("Reactions", rows, driven[1])
+    assert [row[0] for row in cells(page, "Reactions")] == ["reaction:A", "reaction:B"]
+    assert page.endswith("<p>and 3 more</p>")
+    assert "more" not in dossier._extremes("Reactions", rows[:2], driven[1])
 
 
 def test_the_balance_of_energy(driven: tuple[linkwork.Model, linkwork.Trajectory, str]) -> None:
