@@ -426,11 +426,11 @@ GRIP = 40.0
 class Tether(SpringDamper):
     """A spring whose stiffness stands in no field."""
 
-    def tension(self, i: Frame, j: Frame) -> Expr:
-        return GRIP * self.stretch(i, j)[1]
+    def tension(self, *frames: Frame) -> Expr:
+        return GRIP * self.stretch(*frames)[1]
 
-    def potential(self, i: Frame, j: Frame) -> Expr:
-        return 0.5 * GRIP * self.stretch(i, j)[1] ** 2
+    def potential(self, *frames: Frame) -> Expr:
+        return 0.5 * GRIP * self.stretch(*frames)[1] ** 2
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])

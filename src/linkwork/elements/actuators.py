@@ -7,13 +7,14 @@ work the rate of what it pushes is B^T v, and its power tau B^T v.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.events import closed
 from linkwork.elements.faults import INF, TINY, Faults, Numbers, find_beyond
 from linkwork.elements.forces import PointForce
+from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import measure_freedom
 from linkwork.elements.kinds import Kind, Measured, measured_load
 from linkwork.elements.loads import Force, JointForce
@@ -30,7 +31,7 @@ class Push(JointForce):
 
     freedom: FreedomName = ""
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Frame) -> tuple[Vector, ...]:
         return tuple(measure_freedom(self.joint, self.freedom, *frames).rows)
 
 
@@ -57,10 +58,10 @@ class Actuator(Force):
             return FREEDOMS[self.unit.freedom or joint.freedom_names[0]]
         return "length" if isinstance(self.unit, PointForce) else "angle"
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Frame) -> tuple[Vector, ...]:
         return tuple(as_expr(self.size) * Vector(row) for row in self.unit.Q(*frames))
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         return [measured_load(self.kind, as_expr(self.size))]
 
     def faults(self, numbers: Numbers) -> Faults:
@@ -109,10 +110,10 @@ class Asked:
     def faults(self, numbers: Numbers) -> Faults:
         yield from ()
 
-    def Psi(self, t: Expr, *frames: Any) -> Vector:
+    def Psi(self, t: Expr, *frames: Frame) -> Vector:
         return Vector(())
 
-    def slip(self, t: Expr, *frames: Any) -> Vector:
+    def slip(self, t: Expr, *frames: Frame) -> Vector:
         return Vector((closed(self.name) * self.actuator.unit.power(*frames),))
 
     def measures(self, lam: Expr, Psi_t: Expr) -> list[Measured]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.events import Watch
@@ -293,7 +293,7 @@ class EndStop(Compliance, JointForce):
         along, sides = self.measure(frames)
         return along, [self.push(*measured) for _, *measured in sides]
 
-    def events(self, t: Expr, *frames: Any) -> list[Watch]:
+    def events(self, t: Expr, *frames: Frame) -> list[Watch]:
         along, sides = self.measure(frames)
         pushed = [*zip(self.bodies, frames, along.rows, strict=True)]
         return [
@@ -307,18 +307,18 @@ class EndStop(Compliance, JointForce):
         along, pushes = self.pushes(frames)
         return sum((sign * push.F for (sign, _), push in zip(self.sides.values(), pushes, strict=True)), ZERO), along
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Frame) -> tuple[Vector, ...]:
         F, along = self.force(frames)
         return tuple(F * row for row in along.rows)
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         F, along = self.force(frames)
         return [measured_load(along.kind, F)]
 
-    def potential(self, *frames: Any) -> Expr:
+    def potential(self, *frames: Frame) -> Expr:
         return sum((push.stored for push in self.pushes(frames)[1]), ZERO)
 
-    def dissipation(self, *frames: Any) -> Expr:
+    def dissipation(self, *frames: Frame) -> Expr:
         along, pushes = self.pushes(frames)
         signs = [sign for sign, _ in self.sides.values()]
         return sum((s * (x.elastic - x.F) * along.rate for s, x in zip(signs, pushes, strict=True)), ZERO)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.faults import Faults, Numbers
+from linkwork.elements.frames import Frame
 from linkwork.elements.freedoms import counted
 from linkwork.elements.kinds import Kind
 from linkwork.elements.pairs import Joint, find_no_freedom
@@ -49,12 +49,12 @@ class Coupling(Joint):
         if self.joint.name == self.follower.name:
             yield ModelError(f"joint '{self.joint.name}' follows itself", "same-joint", path="follower")
 
-    def Psi(self, t: Expr, *frames: Any) -> Vector:
+    def Psi(self, t: Expr, *frames: Frame) -> Vector:
         n = len(self.joint.bodies)
         leads, follows = self._value(self.joint, frames[:n]), self._value(self.follower, frames[n:])
         return Vector((follows - self.ratio * leads - self.offset,))
 
-    def _value(self, joint: Joint, frames: tuple[Any, ...]) -> Expr:
+    def _value(self, joint: Joint, frames: tuple[Frame, ...]) -> Expr:
         freedoms: Mapping[str, Expr] = joint.freedoms(*frames)
         name, value = next(iter(freedoms.items()))
         return counted(joint, name, value, frames)

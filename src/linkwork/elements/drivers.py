@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from linkwork.elements.bodies import Body
 from linkwork.elements.faults import Faults, Numbers
-from linkwork.elements.frames import SpatialFrame
+from linkwork.elements.frames import Frame, SpatialFrame
 from linkwork.elements.kinds import Kind, Measured, measured_load
 from linkwork.elements.motions import Motion
 from linkwork.elements.pairs import Joint, find_no_freedom
@@ -43,7 +43,7 @@ class Driver:
     def faults(self, numbers: Numbers) -> Faults:
         yield from find_no_freedom(self.joint, self.freedom, must_name=True)
 
-    def Psi(self, t: Expr, *frames: Any) -> Vector:
+    def Psi(self, t: Expr, *frames: Frame) -> Vector:
         gap = self.joint.freedoms(*frames)[self.freedom] - self.motion.f(t)
         # Angles in space are known up to whole turns, those in the plane are coordinates.
         turns = self.rows["drive"] == "angle" and isinstance(frames[0], SpatialFrame)

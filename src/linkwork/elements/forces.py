@@ -7,7 +7,7 @@ Tension counts positive. Differences run from i to j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -341,15 +341,15 @@ class Motor(JointForce):
         along = measure_freedom(self.joint, self.freedom, *frames)
         return self.stall * (1.0 - along.rate / self.no_load), along
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Frame) -> tuple[Vector, ...]:
         F, along = self.drive(frames)
         return tuple(F * row for row in along.rows)
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         F, along = self.drive(frames)
         return [measured_load(along.kind, F)]
 
-    def supplied(self, *frames: Any) -> Expr:
+    def supplied(self, *frames: Frame) -> Expr:
         F, along = self.drive(frames)
         return F * along.rate
 

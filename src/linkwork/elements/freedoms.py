@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from linkwork.elements.drivers import FREEDOMS
 from linkwork.elements.frames import Frame, SpatialFrame
@@ -30,7 +31,7 @@ def carried(joint: Joint, name: str) -> Expr:
     return symbol(f"{joint.name}.{name} carried")
 
 
-def counted(joint: Joint, name: str, value: Expr, frames: Any) -> Expr:
+def counted(joint: Joint, name: str, value: Expr, frames: Sequence[Frame]) -> Expr:
     """Return the value of a freedom, of an angle in space with its turns, which what is carried counts."""
     counts = FREEDOMS[name] == "angle" and isinstance(frames[0], SpatialFrame)
     return near(value, carried(joint, name)) if counts else value

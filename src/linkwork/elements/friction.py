@@ -138,19 +138,19 @@ class JointFriction(Friction, JointForce):
         along = measure_freedom(self.joint, self.freedom, *frames)
         return -self.mu(self.radius * (along.rate - self.speed)) * pressing(self.normal_force) * self.radius, along
 
-    def Q(self, *frames: Any) -> tuple[Vector, ...]:
+    def Q(self, *frames: Frame) -> tuple[Vector, ...]:
         f, along = self.force(frames)
         return tuple(f * row for row in along.rows)
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         f, along = self.force(frames)
         return [measured_load(along.kind, f)]
 
-    def dissipation(self, *frames: Any) -> Expr:
+    def dissipation(self, *frames: Frame) -> Expr:
         f, along = self.force(frames)
         return -f * (along.rate - self.speed)
 
-    def supplied(self, *frames: Any) -> Expr:
+    def supplied(self, *frames: Frame) -> Expr:
         return self.force(frames)[0] * self.speed
 
 
@@ -210,15 +210,15 @@ class StickSlip(JointForce):
         """The multiplier of `stick`: while it sticks, the friction at the freedom is -lam."""
         return symbol(f"lam {self.name}.stick")
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         f, along = self.force(frames)
         return [measured_load(along.kind, f - self.lam)]
 
-    def power(self, *frames: Any) -> Expr:
+    def power(self, *frames: Frame) -> Expr:
         f, along = self.force(frames)
         return (f - self.lam) * along.rate
 
-    def events(self, t: Expr, *frames: Any) -> list[Watch]:
+    def events(self, t: Expr, *frames: Frame) -> list[Watch]:
         _, along = self.force(frames)
         mode, v, lam = self.mode, along.rate - self.speed, self.lam
         static = self.dynamic if self.static is None else self.static
@@ -265,6 +265,6 @@ class Stick:
         """Return no measure: the friction itself has them, whether it sticks or slips."""
         return []
 
-    def Psi(self, t: Expr, *frames: Any) -> Vector:
+    def Psi(self, t: Expr, *frames: Frame) -> Vector:
         value = measure_freedom(self.friction.joint, self.friction.freedom, *frames).value
         return Vector((closed(self.name) * (value - self.friction.speed * t - self.friction.place),))

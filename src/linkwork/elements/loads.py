@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,6 +27,13 @@ def nothing(*_: object) -> Expr:
     return ZERO
 
 
+def account(force: Force, *frames: Frame) -> Expr:
+    """Return the power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
+    moving = {x: dx for frame in frames for x, dx in frame.motion}
+    stored = directional([force.potential(*frames)], moving)[0]
+    return as_expr(force.power(*frames) + force.dissipation(*frames) + stored)
+
+
 @dataclass(frozen=True, eq=False)
 class Force(Drawn):
     """A force that stores and loses nothing, keeps no parameters and has no events, unless it says so.
@@ -37,16 +43,17 @@ class Force(Drawn):
     """
 
     name: str
-    bodies: ClassVar[Any]  # those it acts on
     Q: ClassVar[Callable[..., tuple[Vector, ...]]]
     potential: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
     dissipation: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
+    supplied: ClassVar[Callable[..., Expr]] = account
+    measures: ClassVar[Callable[..., list[Measured]]] = staticmethod(lambda *_: [])
+    events: ClassVar[Callable[..., list[Any]]] = staticmethod(lambda *_: [])  # of t and the frames: Watch of events.py
 
-    def supplied(self, *frames: Any) -> Expr:
-        """Return the power that is neither lost nor stored: Q . v + dissipation + rate of the potential."""
-        moving = {x: dx for frame in frames for x, dx in frame.motion}
-        stored = directional([self.potential(*frames)], moving)[0]
-        return as_expr(self.power(*frames) + self.dissipation(*frames) + stored)
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """Return those it acts on."""
+        raise NotImplementedError
 
     def faults(self, numbers: Numbers) -> Faults:
         """Find the faults of this element."""
@@ -60,13 +67,7 @@ class Force(Drawn):
     def held(self) -> dict[Expr, float]:
         return {}
 
-    def events(self, t: Expr, *frames: Any) -> list[Any]:
-        return []
-
-    def measures(self, *frames: Any) -> list[Measured]:
-        return []
-
-    def power(self, *frames: Any) -> Expr:
+    def power(self, *frames: Frame) -> Expr:
         """Return Q . v: what it gives to the motion of its bodies."""
         return sum((Vector(f).dot(Vector(at.v)) for f, at in zip(self.Q(*frames), frames, strict=True)), ZERO)
 
@@ -127,7 +128,7 @@ class JointForce(Force):
         yield from find_no_freedom(self.joint, getattr(self, "freedom", "angle"))
 
 
-class Spring(Force, ABC):
+class Spring(Force):
     """Spring, damper and actuator along what `stretch` measures.
 
     tension f = stiffness stretch + damping rate + actuator (+ law),    the law of the length or angle and of the rate
@@ -138,6 +139,7 @@ class Spring(Force, ABC):
     actuator: Scalar
     law: Expr
     kind: ClassVar[Kind] = "angle"  # what is measured
+    stretch: ClassVar[Callable[..., tuple[Expr, Expr, Expr]]]  # its value, distance from the relaxed value, and rate
 
     def notes(self) -> Iterator[Note]:
         if all(as_expr(x) is ZERO for x in (self.stiffness, self.damping, self.actuator, self.law)):
@@ -148,33 +150,29 @@ class Spring(Force, ABC):
         springs = (("spring", self.stiffness), ("damper", self.damping))
         return (*(part for part, x in springs if numbers.value(x) != 0.0), *["actuator"] * acting)
 
-    @abstractmethod
-    def stretch(self, *frames: Any) -> tuple[Expr, Expr, Expr]:
-        """Return what is measured, its distance from the relaxed value, and its rate."""
-
-    def active(self, *frames: Any) -> Expr:
+    def active(self, *frames: Frame) -> Expr:
         """Return the part of the tension that is neither spring nor damper."""
         value, _, rate = self.stretch(*frames)
         return self.actuator + substitute([as_expr(self.law)], {NAMED[self.kind]: value, RATE: rate})[0]
 
-    def tension(self, *frames: Any) -> Expr:
+    def tension(self, *frames: Frame) -> Expr:
         _, x, rate = self.stretch(*frames)
         return self.stiffness * x + self.damping * rate + self.active(*frames)
 
-    def measures(self, *frames: Any) -> list[Measured]:
+    def measures(self, *frames: Frame) -> list[Measured]:
         value, _, rate = self.stretch(*frames)
         unit = UNITS[self.kind]
         geometry = [Measured(self.kind, value, unit), Measured("rate", rate, f"{unit}/s")]
         return [measured_load(self.kind, self.tension(*frames)), *geometry]
 
-    def potential(self, *frames: Any) -> Expr:
+    def potential(self, *frames: Frame) -> Expr:
         _, x, _ = self.stretch(*frames)
         return 0.5 * (self.stiffness * x) * x
 
-    def dissipation(self, *frames: Any) -> Expr:
+    def dissipation(self, *frames: Frame) -> Expr:
         *_, rate = self.stretch(*frames)
         return self.damping * rate * rate
 
-    def supplied(self, *frames: Any) -> Expr:
+    def supplied(self, *frames: Frame) -> Expr:
         *_, rate = self.stretch(*frames)
         return -self.active(*frames) * rate

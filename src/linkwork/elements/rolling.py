@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from linkwork import units
 from linkwork.elements.bodies import Body, Ground
 from linkwork.elements.faults import Faults, Numbers, are_parallel
-from linkwork.elements.frames import PlanarFrame, SpatialFrame
+from linkwork.elements.frames import Frame, PlanarFrame, SpatialFrame
 from linkwork.elements.kinds import Kind
 from linkwork.elements.pairs import Joint, PointPair, unit
 from linkwork.elements.quantities import Direction, Length, Place, Quantity, choice
@@ -206,5 +206,5 @@ class VelocityConstraint(Joint):
     def slips(self) -> dict[str, Kind]:  # type: ignore[override]
         return {"rate": self.of}
 
-    def slip(self, t: Expr, *_: Any) -> Vector:
+    def slip(self, t: Expr, *_: Frame) -> Vector:
         return Vector((as_expr(self.formula),))
