@@ -130,8 +130,7 @@ class _Variety:
         pieces: list[tuple[_Witness, list[int]]] = []
         for k in range(self.n - 1, max(0, self.n - len(self.equations) - 1), -1):
             witness = self.witness(k)
-            for group in witness.groups() if len(witness.points) else []:
-                pieces.append((witness, group))
+            pieces += [(witness, group) for group in witness.groups()]
         return [self.describe(witness, group) for witness, group in pieces]
 
     def witness(self, k: int) -> _Witness:
@@ -228,22 +227,14 @@ class _Variety:
         moving = tuple(b for b, x in turns.items() if np.max(np.abs(x - x[0])) > DIFFERENCE)
         pairs = ((a, b, turns[a] / turns[b]) for a, b in combinations(moving, 2))
         alike = tuple(f"{a} = {b}" for a, b, x in pairs if np.max(np.abs(x - x[0])) < DIFFERENCE)
-        image = witness.moved(
-            np.array([self.mirrored(points[0])]), witness.slices, start=_mirrored_slices(witness.slices, self.h)
-        )
+        mirrored = np.array([self.mirrored(points[0])])
+        image = witness.moved(mirrored, witness.slices, start=_mirrored_slices(witness.slices, self.h))
         real = len(image) == 1 and int(np.argmin(np.linalg.norm(witness.points - image[0], axis=1))) in group
         found = self.real_positions(witness, points) if real else []
-        return Component(
-            witness.k,
-            len(group),
-            real,
-            dict(zip(self.problem.equations.q_names, self.position(found[0]).tolist(), strict=True)) if found else None,
-            len(self.circuits(found)) if witness.k == 1 and real else None,
-            self.coinciding(seen),
-            alike,
-            moving,
-            witness.is_whole(group),
-        )
+        q = dict(zip(self.problem.equations.q_names, self.position(found[0]).tolist(), strict=True)) if found else None
+        circuits = len(self.circuits(found)) if witness.k == 1 and real else None
+        together, whole = self.coinciding(seen), witness.is_whole(group)
+        return Component(witness.k, len(group), real, q, circuits, together, alike, moving, whole)
 
     def real_positions(self, witness: _Witness, points: Complex) -> list[Complex]:
         """Return those at which some real slices meet the component."""

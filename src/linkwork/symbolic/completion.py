@@ -223,15 +223,9 @@ class _Completion:
         kept = [own for own in state.kept if derivatives_in([own], self.unknowns)]
         conditions = [leader - right for leader, right in solved.items() if leader in self.x and leader not in moving]
         conditions += [own for own in state.kept if own not in kept]
-        return Case(
-            self.unknowns,
-            {leader: right for leader, right in solved.items() if leader in moving},
-            tuple(kept),
-            tuple(state.nonzero),
-            tuple(conditions),
-            sum(order for _, order in moving.values()) - len(kept),
-            self.numbers,
-        )
+        own = {leader: right for leader, right in solved.items() if leader in moving}
+        free = sum(order for _, order in moving.values()) - len(kept)
+        return Case(self.unknowns, own, (*kept,), (*state.nonzero,), (*conditions,), free, self.numbers)
 
     def open_case(self, state: _State) -> Case:
         """Return a case as far as it was worked out."""

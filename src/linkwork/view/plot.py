@@ -236,16 +236,9 @@ def _draw(axes: Axes, panel: Panel, x: Array, in_time: bool) -> None:
     tidy(axes)
     if len(panel.curves) == 1 and panel.unit:
         return
-    legend = axes.legend(
-        title=panel.remark or None,
-        loc="upper left",
-        bbox_to_anchor=(1.005, 1.02),
-        frameon=False,
-        fontsize=9,
-        title_fontsize=8,
-        ncols=1 + (len(panel.curves) - 1) // 11,
-        labelcolor=INK,
-    )
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "frameon": False}
+    sizes: dict[str, Any] = {"fontsize": 9, "title_fontsize": 8, "ncols": 1 + (len(panel.curves) - 1) // 11}
+    legend = axes.legend(title=panel.remark or None, labelcolor=INK, **place, **sizes)
     for text in legend.get_texts():
         text.set_parse_math(False)
 

@@ -178,7 +178,7 @@ def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
 
     What most languages write alike unless it is among the others.
     """
-    usual = {name: f"{name}({{}}, {{}})" for name in ("atan2", "min", "max")}
+    usual = {name: f"{name}({{}}, {{}})" for name in ("atan2", "min", "max", "pow")}
     spline = "spline_value({}, knots{}, coefficients{}, {})"
     return {**{name: call.format(name) for name in FUNCTIONS}, **usual, "spline": spline, **others}
 
@@ -188,11 +188,8 @@ def _formats(call: str = "{}({{}})", **others: str) -> dict[str, str]:
 _PYTHON = Language(
     formats=_formats(
         "math.{}({{}})",
-        abs="abs({})",
-        **{"sign": "_sign({})", "min": "_min({}, {})", "max": "_max({}, {})"},
-        atan2="math.atan2({}, {})",
-        pow="math.pow({}, {})",
-        **{"lt": "_lt({}, {})", "le": "_le({}, {})"},
+        **{"abs": "abs({})", "sign": "_sign({})", "min": "_min({}, {})", "max": "_max({}, {})"},
+        **{"atan2": "math.atan2({}, {})", "pow": "math.pow({}, {})", "lt": "_lt({}, {})", "le": "_le({}, {})"},
         select="(_c if (_c := {0}) != _c else {1} if _c else {2})",
         spline="_spline({}, _KNOTS{}, _COEFFICIENTS{}, {})",
     ),
@@ -263,14 +260,15 @@ def _numpy(f: Function) -> str:
     return _python_module(f, "import numpy as np\n", _helpers(f, _NUMPY_HELPERS, _PYTHON_LAYOUT, _NUMPY_SPLINE))
 
 
-# C
+# C, and what languages have in common that are given functions of their own
 
+_OF_OTHERS = {"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})"}
+_OF_NUMBERS = {"sign": "sign_of({})", "min": "smaller({}, {})", "max": "larger({}, {})", **_OF_OTHERS}
 _C = Language(
     comment="//",
     formats=_formats(
-        **{"abs": "fabs({})", "sign": "sign_of({})", "pow": "pow({}, {})"},
-        **{"min": "smaller({}, {})", "max": "larger({}, {})"},
-        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})"},
+        **_OF_NUMBERS,
+        abs="fabs({})",
         spline="spline_value({0}, (int)(sizeof coefficients{1} / sizeof *coefficients{1}), "
         "knots{1}, coefficients{2}, {3})",
     ),
@@ -350,10 +348,7 @@ def _fortran_number(value: float) -> str:
 
 _FORTRAN = Language(
     comment="!",
-    formats=_formats(
-        **{"sign": "sign_of({})", "min": "smaller({}, {})", "max": "larger({}, {})"},
-        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})", "pow": "(({})**({}))"},
-    ),
+    formats=_formats(**_OF_NUMBERS, pow="(({})**({}))"),
     reserved=re.compile(
         r"in|out|w\d+|knots\d+|coefficients\d+|sign_of|spline_value|merge|min|max|atan2|c_double|kind|size|sign|count|reshape|"
         f"smaller|larger|less|less_equal|chosen|"
@@ -446,9 +441,8 @@ def _fortran(f: Function) -> str:
 
 _JULIA = Language(
     formats=_formats(
-        atan2="atan({}, {})",
-        pow="(({})^({}))",
-        **{"lt": "less({}, {})", "le": "less_equal({}, {})", "select": "chosen({}, {}, {})"},
+        **_OF_OTHERS,
+        **{"atan2": "atan({}, {})", "pow": "(({})^({}))"},
         spline="spline_value({}, KNOTS{}, COEFFICIENTS{}, {})",
     ),
     reserved=re.compile(
