@@ -528,6 +528,13 @@ def test_assembly_is_explained(name: str) -> None:
     assert "largest gap" in text(sheet)
 
 
+def test_assembly_gives_bodies_the_speed_of_their_driver() -> None:
+    """Psi_q v + Psi_t = 0: the motor turns the crank by 10 rad/s, the rod, twice as long, by half backwards."""
+    sheet = explain(model("slider_crank_driven"), analysis="assembly")
+    check_statements(sheet)
+    assert re.findall(r"(?:crank|rod)\.phi +(\S+)", text(sheet).split("After it")[1]) == ["10", "-5"]
+
+
 def _nudged(body: PlanarBody | SpatialBody, k: int) -> PlanarBody | SpatialBody:
     shifted = tuple(x + 0.002 * (-1) ** (k + j) for j, x in enumerate(body.position))
     return replace(body, position=shifted)
