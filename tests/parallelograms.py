@@ -1,10 +1,12 @@
-"""A driven parallelogram, and where two circles meet."""
+"""A driven parallelogram, wheels on one rod, and where two circles meet."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 
 def meet(p: Any, r: Any, q: Any, s: Any, side: int) -> Any:
@@ -12,6 +14,20 @@ def meet(p: Any, r: Any, q: Any, s: Any, side: int) -> Any:
     d = q - p
     k = (r * r - s * s + np.abs(d) ** 2) / (2 * np.abs(d) ** 2)
     return p + d * (k + 1j * side * np.sqrt(r * r / np.abs(d) ** 2 - k * k))
+
+
+def one_wheel(angle: float, speed: float, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The angle of the wheels of loco.yaml, as that of one wheel with all inertia."""
+    inertia, tau = 3.0 + 5.0 * 0.3**2, 20.0
+    r = solve_ivp(
+        lambda t, y: [y[1], (tau - 2.0 * y[1] - 5.0 * 9.81 * 0.3 * np.cos(y[0])) / inertia],
+        (0.0, times[-1]),
+        [angle, speed],
+        rtol=1e-12,
+        atol=1e-12,
+        t_eval=times,
+    )
+    return np.asarray(r.y[0])
 
 
 PARALLELOGRAM = """

@@ -11,21 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rods import ROD
 
 from linkwork import Integrator, Start, load, simulate
 from linkwork.cli import answer
 from linkwork.errors import NumericalStop, UsageError
 from linkwork.modelfile import loads
 from linkwork.trajectory import Trajectory
-
-ROD = """\
-linkwork: 1
-name: rod
-ground: {points: {O: [0, 0]}}
-bodies: {rod: {mass: 2, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0]}}}
-joints: {O: {type: revolute, i: ground.O, j: rod.O}}
-simulation: {t_end: 0.5, step: 0.05}
-"""
 
 
 def test_an_interrupted_motion_is_resumed_to_the_same_motion(tmp_path: Path) -> None:

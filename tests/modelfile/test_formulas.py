@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from published import REFERENCE
+from rods import ROD
 
 from linkwork.compiled.mechanism import prepare
 from linkwork.errors import ModelError
@@ -16,16 +17,6 @@ from linkwork.modelfile import loads, translation
 from linkwork.native.enclosing import find_all_zeros
 
 TRUST = REFERENCE / "trust"
-
-
-ROD = """\
-linkwork: 1
-name: rod
-ground: {points: {O: [0, 0]}}
-bodies: {rod: {mass: 2, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0]}}}
-joints: {O: {type: revolute, i: ground.O, j: rod.O}}
-simulation: {t_end: 0.5, step: 0.05}
-"""
 
 
 def test_a_note_about_an_axis_holds_with_other_parameters() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from parallelograms import PARALLELOGRAM, meet
+from parallelograms import PARALLELOGRAM, meet, one_wheel
 from published import REFERENCE
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
@@ -389,20 +389,6 @@ def test_a_driven_parallelogram_stays_one(formulation: str, rtol: float, angle: 
     np.testing.assert_allclose(motion["rod.phi"], 0.0, rtol=0, atol=1e-6)
     np.testing.assert_allclose(motion["crank.phi"], exact[0], rtol=0, atol=1e4 * rtol)
     np.testing.assert_allclose(motion["follower.omega"], exact[1], rtol=0, atol=1e5 * rtol)
-
-
-def one_wheel(angle: float, speed: float, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The angle of the wheels of loco.yaml, as that of one wheel with all inertia."""
-    inertia, tau = 3.0 + 5.0 * 0.3**2, 20.0
-    r = solve_ivp(
-        lambda t, y: [y[1], (tau - 2.0 * y[1] - 5.0 * 9.81 * 0.3 * np.cos(y[0])) / inertia],
-        (0.0, times[-1]),
-        [angle, speed],
-        rtol=1e-12,
-        atol=1e-12,
-        t_eval=times,
-    )
-    return np.asarray(r.y[0])
 
 
 @pytest.mark.parametrize("coordinates", ["body", "joint"])

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from parallelograms import one_wheel
 from published import REFERENCE
-from scipy.integrate import solve_ivp
 
 from linkwork import Integrator, load, simulate
 from linkwork.errors import ModelError
@@ -109,20 +108,6 @@ def test_a_start_at_rest_in_a_singular_position_takes_no_branch_by_chance(
     if coordinates == "body":
         assert "(a.phi 1, b.phi 0, c.phi 1)" in str(refused.value)
         assert "(a.phi -0.333333, b.phi 0.666667, c.phi 1)" in str(refused.value)
-
-
-def one_wheel(angle: float, speed: float, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The angle of the wheels of loco.yaml, as that of one wheel with all inertia."""
-    inertia, tau = 3.0 + 5.0 * 0.3**2, 20.0
-    r = solve_ivp(
-        lambda t, y: [y[1], (tau - 2.0 * y[1] - 5.0 * 9.81 * 0.3 * np.cos(y[0])) / inertia],
-        (0.0, times[-1]),
-        [angle, speed],
-        rtol=1e-12,
-        atol=1e-12,
-        t_eval=times,
-    )
-    return np.asarray(r.y[0])
 
 
 @pytest.mark.parametrize("formulation", ["zero-eigenvalue", "schur"])

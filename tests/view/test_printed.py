@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from commands import Answer
 from published import REFERENCE
+from rods import ROD
 
 from linkwork import load
 from linkwork.assembly.assemble import assemble
@@ -32,16 +33,6 @@ def test_names_are_no_html_in_markdown(name: str, command: tuple[str, ...], tmp_
         assert f"{name}.phi" in text
     text = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text, flags=re.DOTALL)
     assert not re.search(r"`|<[a-z/!?]", text)
-
-
-ROD = """\
-linkwork: 1
-name: rod
-ground: {points: {O: [0, 0]}}
-bodies: {rod: {mass: 2, inertia: 0.2, position: [0.5, 0], points: {O: [-0.5, 0]}}}
-joints: {O: {type: revolute, i: ground.O, j: rod.O}}
-simulation: {t_end: 0.5, step: 0.05}
-"""
 
 
 def test_results_are_readable_when_printed() -> None:
