@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.linalg import hilbert
 from slices import with_slow
 
 from linkwork import mechanisms
@@ -28,6 +29,7 @@ from linkwork.errors import ModelError, UsageError
 from linkwork.expressions.graph import Expr, constant, cos, sin, symbol
 from linkwork.formulations import FORMULATIONS, all_formulations
 from linkwork.lecture import letters
+from linkwork.lecture.decompositions import stepping_rows
 from linkwork.lecture.exercise import Exercise, Instant
 from linkwork.lecture.explain import METHODS, explain, reach
 from linkwork.lecture.forms import Form
@@ -234,6 +236,14 @@ def test_double_pendulum_is_written_as_in_textbooks() -> None:
     assert equation is not None
     assert "1/2 m2 L1 L2 cos(q3 - q6)" in plain(equation)
     assert "1/3 m1 L1^2 + m2 L1^2" in plain(equation)
+
+
+def test_what_rows_add_to_each_other_is_told_where_they_nearly_depend() -> None:
+    """Of Hilbert's matrix, whose rows nearly depend on each other: as much as reflections leave on the diagonal."""
+    A = hilbert(8)
+    steps, lengths = stepping_rows(A)
+    np.testing.assert_allclose(lengths, np.abs(np.diag(np.linalg.qr(A.T).R)), rtol=1e-6)
+    assert steps == [*range(7)]  # the last adds less than what counts as rounding
 
 
 # What is printed is what was computed
