@@ -286,6 +286,21 @@ def test_a_law_a_few_tolerances_wide_acts_where_its_angle_has_no_value_beside(in
     assert motion["cart.vx"][-1] == pytest.approx(math.sqrt(7), rel=1e-2)
 
 
+FALLING = """linkwork: 1
+gravity: [0, -1]
+bodies: {drop: {mass: 1, inertia: 1, points: {C: [0, 0]}}}
+forces: {air: {type: drag, at: drop.C, coefficient: 1}}
+simulation: {t_end: 10, step: 10}
+"""
+
+
+def test_drag_from_rest_is_no_narrow_law() -> None:
+    """v' = 1 - v^2 from rest is tanh(t); |v| turns back there at once, |v| v does not, and no step is cut short."""
+    motion = simulate(loads(FALLING), rtol=1e-8)
+    assert motion["drop.vy"][-1] == pytest.approx(-math.tanh(10.0), rel=1e-7)
+    assert motion.info.rejected < 5
+
+
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])
 def test_an_event_four_tolerances_wide_happens_and_a_narrower_one_happens_or_is_told(rtol: float) -> None:
     """A condition that jumps: rounded to the tolerances of the state, either of its sides is anywhere within them."""

@@ -308,6 +308,10 @@ class Drag(BodyPointForce):
     def Q(self, i: Frame) -> tuple[Vector, ...]:
         return (i.force_at(self.s, self.F(i)),)
 
+    def gentle(self, i: Frame) -> list[Expr]:
+        """The speed turns back fast only where it is small, and the force with it."""
+        return [1.0 / self.measure(i)[1]]
+
     def measures(self, i: Frame) -> list[Measured]:
         return measured_vector("length", self.F(i))
 

@@ -45,6 +45,7 @@ class Force(Drawn):
     name: str
     Q: ClassVar[Callable[..., tuple[Vector, ...]]]
     potential: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
+    gentle: ClassVar[Callable[..., list[Expr]]] = staticmethod(lambda *_: [])  # that may be narrow where the law is not
     dissipation: ClassVar[Callable[..., Expr]] = staticmethod(nothing)
     supplied: ClassVar[Callable[..., Expr]] = account
     measures: ClassVar[Callable[..., list[Measured]]] = staticmethod(lambda *_: [])

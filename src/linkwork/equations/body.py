@@ -196,6 +196,7 @@ class Acting(NamedTuple):
     potential: Expr
     dissipation: Expr
     supplied: Expr
+    gentle: frozenset[Expr]
 
 
 def _act(
@@ -208,18 +209,20 @@ def _act(
     """Add the generalized forces to Q."""
     held: dict[Expr, float] = {}
     watched: list[Watch] = []
+    gentle: set[Expr] = set()
     potential = dissipation = supplied = ZERO
     for force in forces:
         at = [frames[b.name] for b in force.bodies]
         held |= force.held
         watched += [watch.moved(named) for watch in force.events(TIME, *at)]
+        gentle.update(force.gentle(*at))
         for b, generalized in zip(force.bodies, force.Q(*at), strict=True):
             if b.name in columns:
                 _add(Q, columns[b.name], list(generalized))
         potential = potential + force.potential(*at)
         dissipation = dissipation + force.dissipation(*at)
         supplied = supplied + force.supplied(*at)
-    return Acting(held, tuple(watched), potential, dissipation, supplied)
+    return Acting(held, tuple(watched), potential, dissipation, supplied, frozenset(gentle))
 
 
 def _give_inertia(
@@ -304,7 +307,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
             start_v=tuple(as_expr(x) for b in bodies for x in b.start_v),
             unseen=unseen,
         ),
-        hints=Hints(carried=matrices),
+        hints=Hints(carried=matrices, steady=frozenset(substitute([*acting.gentle], named))),
         reversal={
             joint.name: tuple(x * closed(joint.name) for x in own) if closed(joint.name) in held else own
             for joint in joints

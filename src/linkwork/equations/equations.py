@@ -183,7 +183,10 @@ class Hints:
     gradients: Mapping[Expr, Mapping[int, Expr]] = field(default_factory=dict)  # of nodes that are linear in v
     chain: Chain | None = None  # then M is not to be formed, the links being many
     arm: Expr | None = None  # then the longest arm at which a turn of a body moves a joint
-    steady: frozenset[Expr] = frozenset()  # comparisons that no motion changes, and angles that stay about zero
+    steady: frozenset[Expr] = (
+        frozenset()
+    )  # comparisons that no motion changes, angles that stay about zero, and what is
+    # narrow where laws are not
     narrow: tuple[Expr, ...] | None = None  # then what may be narrow in laws, as other coordinates have it
 
 

@@ -109,6 +109,7 @@ def joint_equations(model: Model) -> Equations:
             if tree.is_long()
             else None,
             arm=_longest_arm(made),
+            steady=frozenset(substitute([*b.hints.steady], known)),
         ),
     )
     seen = substitute([y for x in counted for y in (x.angle, x.rate)], known)
