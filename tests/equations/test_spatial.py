@@ -292,7 +292,7 @@ def test_a_pinion_rolls_on_its_rack() -> None:
     joint = RackAndPinion("R", GROUND, pinion, origin, origin, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.25)
     e = body_equations(Model("one", (pinion,), (joint,), gravity=origin, space="spatial"))
     turn = 5.0  # nearly a whole turn
-    q = np.array([0.3 - 0.25 * turn, 0.25, 0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)])
+    q = np.array([0.3 - 0.25 * turn, 0.25, 0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2), turn])
     v = np.array([-0.25 * 2.0, 0.0, 0.0, 0.0, 0.0, 2.0])
     np.testing.assert_allclose(values([*e.Psi, *e.Psi_dot], e, state(e, 0.0, q, v)), 0.0, atol=1e-14)
 

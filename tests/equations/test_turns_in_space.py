@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from published import REFERENCE
 from scipy.integrate import solve_ivp
 
-from linkwork import load, simulate
+from linkwork import batch, kinematics, load, loads, simulate
 from linkwork.trajectory import Trajectory
 
 MODELS = REFERENCE / "trust"
@@ -79,3 +79,32 @@ def test_a_tumbling_body_is_as_accurate_in_euler_parameters_or_gets_a_note() -> 
         w = np.array([motion[f"n.w{axis}"] for axis in "xyz"])
         errors[name] = float(np.max(np.abs(w - tumbling(motion.t))))
     assert errors["euler"] <= 10.0 * errors["body"] or len(notes(motions["euler"])) > len(notes(motions["body"]))
+
+
+PUSHED = """
+linkwork: 1
+space: spatial
+gravity: [0, 0, 0]
+ground: {points: {O: [0, 0, 0]}}
+bodies: {b: {mass: 1, inertia: [1, 1, 0.5], points: {O: [0, 0, 0]}}}
+joints: {O: {type: revolute, i: ground.O, j: b.O, axis: [0, 0, 1]}}
+forces: {s: {type: torque, on: b, torque: [0, 0, "80*cos(6*t)"]}}
+simulation: {t_end: 2.2}
+"""
+
+
+@pytest.mark.parametrize("step", [0.01, 0.5, 2.2])
+@pytest.mark.parametrize("coordinates", SPATIAL)
+def test_turns_do_not_depend_on_report_times(coordinates: str, step: float) -> None:
+    """theta = 160/36 (1 - cos 6t), with no force on the joint that would name its angle: more than a turn, and back."""
+    motion = simulate(loads(PUSHED), coordinates=coordinates, step=step)
+    np.testing.assert_allclose(motion["joint:O.angle"], 160.0 / 36.0 * (1.0 - np.cos(6.0 * motion.t)), atol=1e-6)
+
+
+def test_turns_of_a_batch_and_of_a_driven_joint_do_not_depend_on_report_times() -> None:
+    found = batch(loads(PUSHED), {}, "final(joint:O.angle)", start={"b.wz": [0.0, 10.0]}, step=2.2)
+    expected = 160.0 / 36.0 * (1.0 - math.cos(6.0 * 2.2)) + np.array([0.0, 22.0])
+    np.testing.assert_allclose(found["final(joint:O.angle)"], expected, atol=1e-6)
+    driven = PUSHED.replace("simulation:", "drivers: {m: {joint: O, motion: '9*sin(2*t)'}}\nsimulation:")
+    motion = kinematics(loads(driven), step=1.1)
+    np.testing.assert_allclose(motion["joint:O.angle"], 9.0 * np.sin(2.0 * motion.t), atol=1e-9)

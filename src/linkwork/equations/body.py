@@ -12,6 +12,7 @@ from linkwork.elements.freedoms import carried, counted
 from linkwork.elements.kinds import FORCE_UNITS, UNITS, CountedAngle, Measured
 from linkwork.elements.loads import JointForce
 from linkwork.elements.signals import formulas_of, output_symbol, resolve
+from linkwork.elements.spatial import ConstantVelocity, Spherical
 from linkwork.elements.vectors import Components, Vector
 from linkwork.equations.equations import (
     PREFIXES,
@@ -315,7 +316,7 @@ def derive_bodies(model: Model, with_matrices: bool = False) -> Bodies:
         },
     )
     watching = ordered([potential, *(x for watch in acting.watched for x in (watch.when, *watch.holds.values()))])
-    angles, shown = _angles(parts, frames, {*seen, *watching}) if model.space == "spatial" else ([], {})
+    angles, shown = _angles(parts, frames, {*seen, *watching}, held) if model.space == "spatial" else ([], {})
     return Bodies(parts, frames, columns, tuple(rows_of), acting.watched, named, shown, e.counting(angles))
 
 
@@ -357,9 +358,13 @@ def _inertia(
 
 
 def _angles(
-    parts: Symbols, frames: Mapping[str, Any], used: Collection[Expr]
+    parts: Symbols, frames: Mapping[str, Any], used: Collection[Expr], held: Container[Expr]
 ) -> tuple[list[Counted], dict[Expr, Expr]]:
-    """Choose joints in space whose turns are counted: those whose angle a force or formula names; and the others."""
+    """Choose angles of joints in space whose turns are counted along the motion; and the others.
+
+    The others are those of a ball, and of a joint that may open, unless a force or formula names them: there are
+    positions in which these have no value, and no motion should slow down before them.
+    """
     measuring = [x.formula for x in (*parts.outputs, *parts.inputs) if x.formula is not None]
     measuring += [x.rate for x in parts.states]
     asked = {*ordered([*(event.when for event in parts.events), *measuring])}
@@ -369,12 +374,14 @@ def _angles(
     found, shown = [], {}
     for joint in {joint.name: joint for joint in (*parts.joints, *of_forces)}.values():
         at = [frames[b.name] for b in joint.bodies]
+        has_axis = not isinstance(joint, Spherical | ConstantVelocity) and closed(joint.name) not in held
         for name, angle in joint.freedoms(*at).items():
-            if (x := carried(joint, name)) in used:
+            x, is_angle = carried(joint, name), FREEDOMS.get(name) == "angle"
+            if x in used or (is_angle and has_axis):
                 rate = directional([angle], {x: dx for frame in at for x, dx in frame.motion})[0]
                 start = joint.freedoms(*joint.starts())[name]
                 found.append(Counted(CountedAngle(joint.name, name, "angle"), x, angle, rate, start))
-            elif FREEDOMS.get(name) == "angle":
+            elif is_angle:
                 shown[x] = angle
     return found, shown
 

@@ -203,7 +203,8 @@ def _structure(e: Equations, closed: Sequence[int], left_out: str) -> Iterator[s
         return
     lengths = len(e.q) - e.n_states - len(e.chart.counted) - len(e.v) if e.chart.tree is None else 0
     known = f", {lengths} of them lengths of Euler parameters" if lengths else ""
-    yield f"structural index {found.index}, {found.freedoms} values free at the start{known}"
+    free = found.freedoms - len(e.chart.counted)  # what counts turns follows but for these
+    yield f"structural index {found.index}, {free} values free at the start{known}"
     for times in sorted({*found.c} - {0}):
         own = ", ".join(name for name, c in zip(names, found.c, strict=True) if c == times)
         yield f"differentiated {times} {'time' if times == 1 else 'times'}: {own}"

@@ -102,7 +102,7 @@ def check(
     return Report(
         name=mechanism.model.name,
         bodies=len(mechanism.model.bodies),
-        coordinates=len(equations.q) - equations.n_states,
+        coordinates=len(equations.q) - equations.n_states - len(equations.chart.counted),
         constraints=m,
         rank=rank.rank,
         dof=n - rank.rank - equations.chart.unseen,
