@@ -19,6 +19,7 @@ from linkwork.studies.taking import read_take
 
 FAST = ("slider_crank", "andrews_squeezer", "quick_return", "stick_slip_belt", "heavy_top", "spatial_four_link")
 CASES = with_slow([(name, "body") for name in shipped()], [(name, "body") for name in FAST])
+CASES += [("bricard", "joint")]  # bodies in space, whose coordinates are outputs
 CASES += [pytest.param((name, kind), marks=pytest.mark.slow) for name in shipped() for kind in ("joint", "minimal")]
 ROUNDING = 1e-9  # of the largest value of its kind: what is left of a start that is corrected on another way
 

@@ -419,7 +419,7 @@ def evaluate_motions(plan: Plan, begun: Begun, advanced: Advanced, chosen: Rows,
     """Evaluate the motions at some of their report times, for quantities of these names."""
     known, names = plan.columns, {*names}
     if "error:position" in names and plan.mechanism.model.space == "spatial":
-        names |= {*plan.equations.q_names}
+        names |= {*plan.equations.columns["q"].names}
     if "energy:drift" in names:
         names |= {*ENERGY.names}
     wanted = {name: known[name].place for name in ("log det", *sorted(names)) if name in known}
@@ -489,7 +489,7 @@ class Motions(Readings):
             total = forms[0] + forms[1] + forms[2] - forms[3] if len(forms) == len(ENERGY.names) else forms[0]
             table["energy:drift"] = total - total[:, :1]
         if "error:position" in table and plan.mechanism.model.space == "spatial":
-            q = np.stack([table[name] for name in plan.equations.q_names], axis=2)
+            q = np.stack([table[name] for name in plan.equations.columns["q"].names], axis=2)
             table["error:position"] = np.maximum(
                 table["error:position"], euler_gap(q, len(plan.mechanism.model.bodies))
             )
