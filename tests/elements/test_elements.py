@@ -29,6 +29,7 @@ from random_mechanisms import (
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+from linkwork.compiled.mechanism import prepare
 from linkwork.elements.bodies import Ground, PlanarBody, SpatialBody
 from linkwork.elements.drivers import Driver
 from linkwork.elements.forces import FORCES, PointForce, RotationalSpringDamper, SpringDamper, Torque
@@ -45,6 +46,7 @@ from linkwork.expressions.derivatives import directional
 from linkwork.expressions.evaluation import evaluate
 from linkwork.expressions.graph import Expr, cos, exp, sin, sqrt, symbol
 from linkwork.model import Model
+from linkwork.modelfile import loads
 from linkwork.native.lowering import compile_programs
 from linkwork.sequences.sequence import ComputationSequence
 
@@ -486,6 +488,30 @@ def random_state(e: Equations, rng: Random) -> dict[Expr, Any]:
             q[k : k + 4] = quaternion(rng)
     held = {x: float(rng.uniform(0.5, 2.0)) for x in e.held}
     return held | state(e, 0.9, q, rng.uniform(-5, 5, len(e.v)))
+
+
+def test_a_bushing_pulls_down_its_potential_in_the_axes_of_body_i() -> None:
+    """Accelerations of mass 2 and inertia 1 are differences of V = x K x / 2, x = (A^T d, axial vector of A^T)."""
+    K, angles, d = np.array([100, 250, 370, 20, 30, 45.0]), [0.3, -0.7, 1.1], np.array([0.03, -0.02, 0.05])
+    model = loads(f"""
+linkwork: 1
+name: bushing
+space: spatial
+gravity: [0, 0, 0]
+ground: {{points: {{O: {d.tolist()}}}}}
+bodies:
+  b: {{mass: 2, inertia: [1, 1, 1], points: {{C: [0, 0, 0]}}, orientation: {{sequence: xyz, angles: {angles}}}}}
+forces: {{f: {{type: bushing, i: b.C, j: ground.O, stiffness: {K.tolist()}}}}}
+""")
+
+    def V(shift: Array, turn: Array) -> float:
+        A_T = (Rotation.from_euler("XYZ", angles) * Rotation.from_rotvec(turn)).as_matrix().T
+        axial = [A_T[2, 1] - A_T[1, 2], A_T[0, 2] - A_T[2, 0], A_T[1, 0] - A_T[0, 1]]
+        return float(0.5 * K @ np.square([*(A_T @ (d - shift)), *0.5 * np.array(axial)]))
+
+    steps = [np.split(1e-5 * row, 2) for row in np.eye(6)]
+    slopes = np.array([(V(*step) - V(*(-part for part in step))) / 2e-5 for step in steps])
+    np.testing.assert_allclose(prepare(model).state().a, -slopes / [2, 2, 2, 1, 1, 1], rtol=1e-7)
 
 
 EACH_FORCE = pytest.mark.parametrize(("space", "name"), [(space, name) for space in FORCES for name in FORCES[space]])
