@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from linkwork.expressions.graph import Expr
+
 
 # Of columns, in the order of files.
 KINDS = ("q", "v", "a", "points", "joints", "reactions", "driving", "loads", "lam", "energy")
@@ -151,9 +153,16 @@ class Run:
 class Differentiated(Protocol):
     """Derivatives of a motion by parameters."""
 
+    @property
+    def names(self) -> list[str]: ...
+
     def of(self, name: str, parameter: str, motion: Trajectory) -> Array: ...
 
-    def time_of(self, event: int, parameter: str) -> float: ...
+    def formula(self, text: str, motion: Trajectory) -> Expr: ...
+
+    def pull(self, quantity: Expr, name: str, weights: Array) -> Array: ...
+
+    def times_of(self, event: int) -> Array: ...
 
 
 @checked_methods

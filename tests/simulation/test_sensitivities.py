@@ -349,3 +349,57 @@ def test_projection_with_derivatives_is_stepped_through() -> None:
     kernel(np.append(0.1, found[0][:ny]), motion.p, again, np.zeros(room.work))
     np.testing.assert_allclose(again[:ny], found[0][:ny], rtol=1e-12, atol=1e-13)
     assert np.abs(found[0][motion.n + 2 : ny] - 1.001 * motion.state.y[motion.n + 2 :]).max() > 1e-6
+
+
+THROUGH_EVENTS = {
+    "impacts": (BALL, ["h", "e", "m", "u", "gravity.1"]),
+    "a joint that breaks": (RELEASED, ["L", "m", "J", "limit", "e", "c", "bob.inertia"]),
+}
+
+
+@pytest.mark.parametrize("case", THROUGH_EVENTS)
+def test_back_in_time_through_events(case: str) -> None:
+    """Derivatives back in time, and those of the times of events, are those that are integrated beside the motion."""
+    text, names = THROUGH_EVENTS[case]
+    forward, backward = (
+        linkwork.sensitivities(linkwork.loads(text), names, backward=x, **TIGHT) for x in (False, True)
+    )
+    check_alike(forward, backward, [*forward.q_names, *forward.tables["energy"].columns.names], names, 1e-10)
+    assert len(forward.events.t) > 2
+    for k in range(len(forward.events.t)):
+        expected = forward.gradients.times_of(k)  # type: ignore[union-attr]
+        np.testing.assert_allclose(backward.gradients.times_of(k), expected, rtol=1e-9, atol=1e-10)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.sampled
+def test_back_in_time_by_all_numbers(coordinates: str) -> None:
+    """All numbers of Andrews' squeezer: coordinates and reactions at the end and on the way, by discrete adjoint."""
+    mechanism = prepare(linkwork.load("andrews_squeezer"), coordinates)
+    names = [name_of(p) for p, value in mechanism.equations.parameters.items() if value != 0.0]
+    assert len(names) >= 48
+    options: dict[str, Any] = {"t_end": 0.01, "step": 0.003, "rtol": 1e-9, "atol": 1e-11}
+    forward, backward = (linkwork.sensitivities(mechanism, names, backward=x, **options) for x in (False, True))
+    np.testing.assert_array_equal(forward.q, backward.q)
+    quantities = [forward.q_names[0], "K7.phi", "reaction:O.x", "energy:supplied"]
+    check_alike(forward, backward, quantities, names, 1e-9)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_driven_motion_back_at_every_time(backward: bool) -> None:
+    """The torque of a driven slider-crank by its crank length, against differences of whole motions."""
+    mechanism = prepare(linkwork.load("slider_crank_driven"))
+    options: dict[str, Any] = {"t_end": 0.4, "step": 0.1}
+    motion = linkwork.sensitivities(mechanism, ["l1", "l2"], driven=True, backward=backward, **options)
+    quantities = ["driving:motor", "slider.ax", "reaction:O.y"]
+    for name in ("l1", "l2"):
+        value = mechanism.model.parameters[name]
+        run = lambda x, name=name: mechanism.kinematics({name: x}, **options)  # noqa: E731
+        assert worst(motion, name, value, difference(run, value, 3e-4 * value, quantities))[0] < 1e-7
+
+
+def check_alike(one: Trajectory, other: Trajectory, quantities: list[str], names: list[str], tolerance: float) -> None:
+    """Of each quantity, all derivatives of two motions agree by the largest of them."""
+    for quantity in quantities:
+        expected, found = (np.array([x.gradient(quantity, name) for name in names]) for x in (one, other))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=quantity)

@@ -104,6 +104,7 @@ def follow_drivers(
     assemble: bool,
     progress: Callable[[float, float], None] | None,
     varied: Chosen = (),
+    backward: bool = False,
 ) -> Trajectory:
     """Return the motion that drivers prescribe, with its derivatives by these parameters."""
     began, compiling = perf_counter(), cache.seconds()
@@ -116,7 +117,7 @@ def follow_drivers(
     check_events(mechanism.equations)
     check_slips(mechanism.equations)
     check_driving(mechanism, assemble)
-    motion = Driven.begin_at(mechanism, assemble, varied)
+    motion = Driven.begin_at(mechanism, assemble, varied, backward)
     bodies = follow_bodies(motion.start)
     moved = replace(bodies, given=replace(bodies.given, v=bodies.place.v))  # velocities follow from the drivers
     info = describe(motion, settings, note_start(mechanism.model, moved))
@@ -136,9 +137,9 @@ def follow_drivers(
         about = changed(info, compile_s=cache.seconds() - compiling, wall_s=perf_counter() - began)
         found = result(course, about, status, reason)
         if varied:
-            from linkwork.driven.varied import DrivenGradients
+            from linkwork.driven.varied import DrivenAdjoint, DrivenGradients
 
-            found = replace(found, gradients=DrivenGradients(course, varied))
+            found = replace(found, gradients=(DrivenAdjoint if backward else DrivenGradients)(course, varied))
         if motion.is_loaded:
             return found
         nothing = Table(Columns(), np.empty((len(found.t), 0)))
@@ -164,9 +165,10 @@ class Driven(Motion):
     """A motion that drivers prescribe."""
 
     @staticmethod
-    def begin_at(mechanism: Mechanism, assemble: bool, varied: Chosen = ()) -> Driven:
+    def begin_at(mechanism: Mechanism, assemble: bool, varied: Chosen = (), backward: bool = False) -> Driven:
         """Begin where the model states the positions, closed."""
-        code: System = mechanism.shared.compiled(("driven", *varied), lambda e: compile_driven(e, varied))
+        key = "driven", backward, *varied
+        code: System = mechanism.shared.compiled(key, lambda e: compile_driven(e, varied, backward))
         stated = mechanism.place()
         inertia = stated.mass.diagonal / np.where(mechanism.equations.turning, stated.length**2, 1.0)
         values = {ARM: stated.length, MASS: float(inertia.max(initial=0.0)) or 1.0}
@@ -201,12 +203,12 @@ def in_metric(e: Equations) -> Equations:
     return replace(e, M=W, Q=(ZERO,) * len(e.Q), parameters=parameters, hints=hints)
 
 
-def compile_driven(e: Equations, varied: Chosen = ()) -> System:
+def compile_driven(e: Equations, varied: Chosen = (), backward: bool = False) -> System:
     if not varied:
         return compile_system(in_metric(e), MOTION, loaded=e)
-    from linkwork.equations.varied import programs
+    from linkwork.equations.varied import programs, transposes
 
-    return compile_system(in_metric(e), (*MOTION, *programs(varied)), loaded=e)
+    return compile_system(in_metric(e), (*MOTION, *(transposes if backward else programs)(varied)), loaded=e)
 
 
 def check_events(e: Equations) -> None:

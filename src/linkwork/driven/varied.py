@@ -12,20 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.equations.implicit import N_WORK
 from linkwork.equations.varied import size_of_variation
 from linkwork.errors import UsageError
 from linkwork.expressions.graph import Expr
 from linkwork.records import kept
+from linkwork.simulation.adjoint import Adjoint
 from linkwork.simulation.varied import Gradients
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
 
-@dataclass(eq=False)
-class DrivenGradients(Gradients):
-    """Those of a motion that drivers prescribe."""
+class OfOneTime(Gradients):
+    """Derivatives of what holds at one time."""
 
     def expression_of(self, name: str, motion: Trajectory) -> Expr:
         if name in ("energy:dissipated", "energy:supplied", "energy:drift"):
@@ -33,16 +32,31 @@ class DrivenGradients(Gradients):
             raise UsageError(message, "not-varied")
         return super().expression_of(name, motion)
 
+
+@dataclass(eq=False)
+class DrivenGradients(OfOneTime):
+    """Those of a motion that drivers prescribe."""
+
     @kept
     def variations(self) -> Array:
-        rows, motion, k = self.rows, self.course.motion, len(self.chosen)
-        first = motion.n + N_WORK
-        n = size_of_variation(motion.system.equations, self.chosen)
+        rows, k = self.rows, len(self.chosen)
+        n = size_of_variation(self.course.motion.system.equations, self.chosen)
         found = np.empty((len(rows.t), k, n))
-        for part, span in zip(self.course.parts, rows.spans, strict=True):
-            p = part.measured.p.copy()
-            for i in range(span.start, span.stop):
-                p[part.form.system.held] = rows.held[i]
-                x = np.concatenate([rows.t[i : i + 1], rows.rows[i, :first], np.zeros(k * n)])
-                found[i] = part.form.system.functions["onto"](x, p).reshape(n, k).T
+        for part, i in self.parts_of_rows:
+            x = np.concatenate([rows.t[i : i + 1], rows.rows[i], np.zeros(k * n)])
+            found[i] = part.form.system.functions["onto"](x, self.p_at(part, i)).reshape(n, k).T
+        return found
+
+
+@dataclass(eq=False)
+class DrivenAdjoint(OfOneTime, Adjoint):
+    """The same of each number by all parameters at once: (Psi_q^T)^-1 of its weights, by Psi_p."""
+
+    def sweep(self, own: Array, total: Array) -> Array:
+        rows, found = self.rows, np.zeros(len(self.chosen))
+        for part, i in self.parts_of_rows:
+            if own[i].any():
+                x = np.concatenate([rows.t[i : i + 1], rows.rows[i], own[i]])
+                total += part.form.system.functions["pulled_onto"](x, self.p_at(part, i))
+        found[self.fixed] = total[self.n_s :]
         return found

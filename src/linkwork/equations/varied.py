@@ -7,6 +7,13 @@ With d for the derivative by one p, F = (Q - M a - Psi_q^T lam, gamma - Psi_q a)
 
 where a and lam are held in F, and h are the values that events change. The constraints on the right are kept by
 corrections that are least in the metric of those of the motion. [mukherjee2007]
+
+Of few numbers by many parameters the transposes are had sooner: what depends on (qd, a, work rates) with weights
+(w_q, w_a, w_W) depends on the state, held values and parameters as this number does,
+
+    w_q . N v + w_W . W + mu . F        at fixed a, lam and mu,        K mu = (w_a, 0) + (W_a, W_lam)^T w_W
+
+with K symmetric.
 """
 
 from __future__ import annotations
@@ -84,7 +91,7 @@ def varied_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
     Without lam, the derivative.
     """
     e, n = s.equations, len(s.equations.v)
-    inputs = [*e.q, *e.v, *holding(e, chosen), *_fixed(e, chosen)]
+    inputs = [*e.q, *e.v, *holding(e, chosen), *fixed(e, chosen)]
     known = dict(zip((*e.a, *e.lam), s.solution, strict=True))
     rates, powers = jacobian(e.qd, inputs), substitute_in(jacobian(e.work_rates, [*inputs, *e.a, *e.lam]), known)
     d, x = _solved(s, chosen, known, 0 if s.linear.regular else MORE)
@@ -104,7 +111,7 @@ def varied_report(s: Source, chosen: Chosen) -> ComputationSequence:
     return _sequence("varied_report", e, chosen, x, range(len(x)), (*e.a, *e.lam))
 
 
-def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
+def fixed(e: Equations, chosen: Chosen) -> list[Expr]:
     """Return parameters chosen that no event changes."""
     held = set(e.held)
     return [p for p in chosen if p not in held]
@@ -113,7 +120,7 @@ def _fixed(e: Equations, chosen: Chosen) -> list[Expr]:
 def _directions(e: Equations, chosen: Chosen, of: Sequence[Expr]) -> list[Expr]:
     """Return how these and the parameters that no event changes vary."""
     units = dict(zip(chosen, _units(chosen), strict=True))
-    return [*(variation_of(x) for x in of), *(units[p] for p in _fixed(e, chosen))]
+    return [*(variation_of(x) for x in of), *(units[p] for p in fixed(e, chosen))]
 
 
 def _solved(s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: int) -> tuple[list[Expr], list[Expr]]:
@@ -121,7 +128,7 @@ def _solved(s: Source, chosen: Chosen, known: Mapping[Expr, Expr], repetitions: 
     e, by = s.equations, s.linear
     of = [*e.q, *e.v, *holding(e, chosen)]
     F = by.find_rest([*e.a, *e.lam])
-    inputs = [*of, *_fixed(e, chosen)]
+    inputs = [*of, *fixed(e, chosen)]
     entries = substitute_in((gradients if len(F) < len(inputs) - len(F) else jacobian)(F, inputs), known)
     d = _directions(e, chosen, of)
     right = plus([ZERO] * len(F), entries, d)
@@ -135,7 +142,7 @@ def onto(s: Source, chosen: Chosen) -> ComputationSequence:
     """Compute (t, q, v, work, variations) -> variations with the least change that lets Psi and Psi_dot stay zero."""
     e, n = s.equations, len(s.equations.v)
     of = [*e.q, *e.v, *holding(e, chosen)]
-    inputs, Psi = [*of, *_fixed(e, chosen)], e.of_positions.Psi
+    inputs, Psi = [*of, *fixed(e, chosen)], e.of_positions.Psi
 
     def least(solver: Any, gaps: Sequence[Expr], Psi_q: Mapping[tuple[int, int], Expr]) -> list[Expr]:
         """Return dx with Psi_q dx = -gaps, its solution repeated once."""
@@ -154,6 +161,53 @@ def onto(s: Source, chosen: Chosen) -> ComputationSequence:
     pushed = [variation_of(v) + change for v, change in zip(e.v, dv, strict=True)]
     found = [*moved, *pushed, *(variation_of(x) for x in (*WORK, *holding(e, chosen)))]
     return _sequence("onto", e, chosen, found, range(len(found)))
+
+
+def pulled_dynamics(s: Source, chosen: Chosen) -> ComputationSequence:
+    """Compute (t, q, v, work, a, lam, weights of their rates) -> weights of the state, and of parameters."""
+    return _pulled(s, chosen, "pulled_dynamics", False, 0 if s.linear.regular else MORE)
+
+
+def pulled_report(s: Source, chosen: Chosen) -> ComputationSequence:
+    """Compute the same of the weights of (qd, a, work rates, lam), to all digits."""
+    return _pulled(s, chosen, "pulled_report", True, MORE if s.linear.needs_repetition else 0)
+
+
+def _pulled(s: Source, chosen: Chosen, name: str, with_lam: bool, repetitions: int) -> ComputationSequence:
+    e, by = s.equations, s.linear
+    rates = (*e.qd, *e.a, *WORK, *(e.lam if with_lam else ()))
+    weights, state = [symbol(f"weight of rate {k}") for k in range(len(rates))], [*e.a, *e.lam]
+    of_qd, of_a = weights[: len(e.qd)], weights[len(e.qd) : len(e.qd) + len(e.v)]
+    of_work, of_lam = weights[len(e.qd) + len(e.v) :][:N_WORK], weights[len(e.qd) + len(e.v) + N_WORK :]
+    power = sum((w * rate for w, rate in zip(of_work, e.work_rates, strict=True)), ZERO)
+    right = [*of_a, *(of_lam or [ZERO] * len(e.lam))]
+    for (_, k), entry in gradients([power], state).items():
+        right[k] = right[k] + entry
+    mu = by.solver.solve(right)
+    for _ in range(repetitions):
+        mu = by.improve(mu, [b - Kx for b, Kx in zip(right, multiply(by.equations, mu), strict=True)])
+    held = [symbol(f"mu {k}") for k in range(len(mu))]
+    parts = (*zip(of_qd, e.qd, strict=True), *zip(held, by.find_rest(state), strict=True))
+    found = gradients([sum((w * x for w, x in parts), power)], [*varying(e, chosen), *fixed(e, chosen)])
+    outputs = substitute_in(found, dict(zip(held, mu, strict=True)))
+    return _transposed(name, e, chosen, outputs, (*state, *weights))
+
+
+def pulled_onto(s: Source, chosen: Chosen) -> ComputationSequence:
+    """Compute (t, q, v, work, weights of what `onto` returns) -> weights of what it is given, and of parameters."""
+    e, found = s.equations, onto(s, chosen).outputs
+    weights = [symbol(f"weight of {k}") for k in range(len(found))]
+    total = sum((w * x for w, x in zip(weights, found, strict=True)), ZERO)
+    outputs = gradients([total], _directions(e, chosen, varying(e, chosen)))
+    return _transposed("pulled_onto", e, chosen, outputs, weights)
+
+
+def _transposed(
+    name: str, e: Equations, chosen: Chosen, row: Mapping[tuple[int, int], Expr], more: Sequence[Expr]
+) -> ComputationSequence:
+    count = len(varying(e, chosen)) + len(fixed(e, chosen))
+    found = [row.get((0, k), ZERO) for k in range(count)]
+    return ComputationSequence(name, (TIME, *e.q, *e.v, *WORK, *more), found)
 
 
 @cache
@@ -180,8 +234,13 @@ def _arithmetic() -> Arithmetic:
 
 
 def programs(chosen: Chosen) -> tuple[Program, ...]:
-    """Return all programs."""
+    """Return the programs of variations."""
     return tuple(By(program, chosen) for program in (varied_dynamics, varied_report, onto))
+
+
+def transposes(chosen: Chosen) -> tuple[Program, ...]:
+    """Return the transposes of these programs."""
+    return tuple(By(program, chosen) for program in (pulled_dynamics, pulled_report, pulled_onto))
 
 
 def vary(
@@ -209,3 +268,20 @@ def vary(
     for row, change in zip(table, changes, strict=True):
         row[...] = change
     return table
+
+
+def partials(
+    e: Equations, name: str, output: Callable[[], Expr], by: Sequence[Expr], values: Mapping[Expr, Any]
+) -> dict[Expr, Any]:
+    """Return the derivatives of an output by those of these symbols on which it depends; `name` is as for `vary`."""
+    kept: dict[tuple[object, ...], tuple[list[Expr], list[Expr], Tape]] = e.symbolic.__dict__.setdefault(
+        "_partials", {}
+    )
+    key = name, *by
+    if key not in kept:
+        found = {by[k]: slope for (_, k), slope in gradients([output()], by).items()}
+        inputs = [x for x in ordered(found.values()) if x.op == "symbol"]
+        kept[key] = inputs, [*found], Tape(inputs, [*found.values()], _arithmetic())
+    inputs, of, tape = kept[key]
+    given = [values[x] for x in inputs]
+    return dict(zip(of, tape([y if isinstance(y, np.ndarray) and y.ndim else float(y) for y in given]), strict=True))

@@ -154,7 +154,8 @@ class Choice:
     integrator: str = "dop853"
     by_alpha: GeneralizedAlpha | None = None
     rank_tolerance: float | None = None  # of formulations on full matrices; by default chosen at the start
-    varied: Chosen = ()  # parameters by which the motion is differentiated
+    varied: Chosen = ()  # parameters by which the motion is differentiated as it goes on,
+    pulled: Chosen = ()  # or numbers taken of it are afterwards, back in time
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, all_formulations())
@@ -199,7 +200,15 @@ class Choice:
             from linkwork.equations.varied import programs
 
             found = (*found, *programs(self.varied))
+        if self.pulled:
+            from linkwork.equations.varied import transposes
+
+            found = (*found, *transposes(self.pulled))
         return (*found, *(IMPLICIT_FORMS[implicit] if implicit else ()))
+
+    @property
+    def chosen(self) -> Chosen:
+        return self.varied or self.pulled
 
     @property
     def is_algebraic(self) -> bool:

@@ -32,6 +32,7 @@ from linkwork.formulations import ALGEBRAIC, EXPLICIT, FORMULATIONS, OWN, right_
 from linkwork.integrators.integrate import MAX_REPORTS, Actions, Problem, Settings, State
 from linkwork.integrators.memory import Preparable
 from linkwork.integrators.methods import RADAU5, method_of
+from linkwork.integrators.methods.tableaus import EXPLICIT as EXPLICIT_METHODS
 from linkwork.integrators.sampling import Clocks, tick_times
 from linkwork.integrators.switches import HOP
 from linkwork.linalg.rank import RANK_TOLERANCE, TINY, decide_rank, singular_values
@@ -73,6 +74,11 @@ class Form:
     dynamics: NativeFunction  # (t, q, v, work) -> rates, with lam
     method: Preparable
     header: Mapping[str, float]  # entries of the header of p
+
+    @property
+    def is_projected(self) -> bool:
+        """Whether the ends of steps are brought onto the constraints."""
+        return self.how.stabilization == "projection" and self.system.equations.is_constrained
 
     @property
     def controls_variations(self) -> bool:
@@ -338,8 +344,7 @@ def _restarted(system: System, *given: Any) -> tuple[System, Place]:
 def problem_of(form: Form, controllers: Sequence[Controller] = ()) -> Problem:
     """Say what the time loop needs to know of a form."""
     s, how, n, ny = form.system, form.how, form.system.n_q + form.system.n_v, form.derivative.outputs
-    is_projected = how.stabilization == "projection" and s.equations.is_constrained
-    by = (project_varied if how.varied else project) if is_projected else measure
+    by = (project_varied if how.varied else project) if form.is_projected else measure
     return Problem(
         form.derivative,
         ny,
@@ -394,6 +399,10 @@ def form_of(mechanism: Mechanism, how: Choice, system: System, detects: bool = F
         derivative, dynamics = (give_inputs(f, system, mechanism.model.functions) for f in (derivative, dynamics))
     header |= {"dynamics": dynamics.address, "derivative": derivative.address}
     method = method_of(how.integrator)
+    if how.pulled:
+        from linkwork.simulation.adjoint import Recording
+
+        method = Recording(EXPLICIT_METHODS[how.integrator])
     if how.is_algebraic:
         from linkwork.simulation.implicit import algebraic_method
 

@@ -132,6 +132,11 @@ def follow(
 
         motion = VariedMotion.of(motion, begin, q, v)
         course = VariedCourse(motion)
+    if how.pulled:
+        from linkwork.simulation.adjoint import RecordedCourse, RecordedMotion
+
+        motion = RecordedMotion.of(motion, begin, q, v)
+        course = RecordedCourse(motion)
 
     def conclude(status: str, reason: Reason = FINISHED) -> Callable[[], Trajectory]:
         times_taken = {"compile_s": cache.seconds() - compiling, "wall_s": perf_counter() - began}
@@ -145,6 +150,10 @@ def follow(
                 from linkwork.simulation.varied import Gradients
 
                 found = replace(found, gradients=Gradients(course, how.varied))
+            if how.pulled:
+                from linkwork.simulation.adjoint import RecordedAdjoint
+
+                found = replace(found, gradients=RecordedAdjoint(course, how.pulled))
             if status != "finished":
                 return found
             return judge(found, motion.start.place, *motion.extent, fixed_step is not None)

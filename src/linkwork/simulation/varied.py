@@ -10,7 +10,7 @@ since tau, a zero of g, varies too. [khan2011]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from linkwork.equations.equations import TIME
 from linkwork.equations.implicit import N_WORK, WORK
 from linkwork.equations.linear import eps_of, multiply
 from linkwork.equations.solution import EPS
-from linkwork.equations.varied import Chosen, holding, vary, varying
+from linkwork.equations.varied import Chosen, holding, partials, vary, varying
 from linkwork.errors import UsageError, check_choice, check_names
 from linkwork.expressions.derivatives import jacobian
 from linkwork.expressions.evaluation import evaluate, ordered, substitute
@@ -35,7 +35,7 @@ from linkwork.records import kept
 from linkwork.simulation.events import Course, jumps_at, prescribed
 from linkwork.simulation.options import Start
 from linkwork.simulation.outputs import ENERGY
-from linkwork.simulation.problem import Motion
+from linkwork.simulation.problem import Motion, Part
 from linkwork.simulation.rows import Evaluated, evaluate_motion
 from linkwork.start.closing import speed_of
 from linkwork.start.varying import vary_start
@@ -88,10 +88,10 @@ class VariedMotion(Motion):
     variations: Array = field(default_factory=lambda: np.empty((0, 0)))
     own_scale: Array = field(init=False)  # of q and v
 
-    @staticmethod
-    def of(motion: Motion, begin: Start, q: Mapping[str, float], v: Mapping[str, float]) -> VariedMotion:
-        """Return the derivatives d motion[name] / d parameter, in SI, at every report time."""
-        e, chosen = motion.system.equations, motion.how.varied
+    @classmethod
+    def of(cls, motion: Motion, begin: Start, q: Mapping[str, float], v: Mapping[str, float]) -> VariedMotion:
+        """Return the motion from its start on, which varies as the way to it does."""
+        e, chosen = motion.system.equations, motion.how.chosen
         seeds = dict(zip(chosen, np.eye(len(chosen)), strict=True))
         at = vary_start(e, seeds, q, v, begin.weights, begin.assemble, begin.keep)
         place = motion.start.place
@@ -102,11 +102,11 @@ class VariedMotion(Motion):
         held = np.array([[float(h is p) for h in holding(e, chosen)] for p in chosen]).reshape(len(chosen), -1)
         variations = np.hstack([at.q.T, at.v.T, np.zeros((len(chosen), N_WORK)), held])
         own = {name: getattr(motion, name) for name in ("mechanism", "how", "start", "form", "measured", "forms")}
-        return VariedMotion(**own, variations=variations)
+        return cls(**own, variations=variations)
 
     @property
     def chosen(self) -> Chosen:
-        return self.how.varied
+        return self.how.chosen
 
     @property
     def first(self) -> int:
@@ -167,7 +167,7 @@ class VariedCourse(Course):
 
     def begin(self, t: float, y: Array) -> Array:
         motion = self.varied
-        self.shift = Shift(motion.variations, np.zeros(len(motion.chosen)))
+        self.shift = Shift(motion.variations, np.zeros(len(motion.variations)))
         y = super().begin(t, y)
         motion.variations, self.shift = self.shift.variations, None
         return y
@@ -243,10 +243,11 @@ class VariedCourse(Course):
         return {**e.parameters, **dict(zip(eps_of(e), EPS * place.rows.size, strict=True)), **known, **state}
 
     def direction(self, variations: Array, tau: Array) -> dict[Expr, Any]:
-        """Return how all that varies does, by each of the parameters."""
+        """Return how all that varies does; variations have a row for each of what they are by, parameters the last."""
         e, chosen = self.motion.system.equations, self.varied.chosen
         columns = dict(zip(varying(e, chosen), variations.T, strict=True))
-        units = {p: unit for p, unit in zip(chosen, np.eye(len(chosen)), strict=True) if p not in columns}
+        rows = np.eye(len(variations))[len(variations) - len(chosen) :]
+        units = {p: unit for p, unit in zip(chosen, rows, strict=True) if p not in columns}
         return {TIME: tau, **columns, **units}
 
     def vary(self, name: str, outputs: Callable[[], Sequence[Expr]], values: Any, direction: Any) -> Array:
@@ -266,9 +267,8 @@ class VariedCourse(Course):
         e, n = motion.system.equations, motion.n
         along = {TIME: np.ones(1), **dict(zip((*e.q, *e.v), rates[:n, None], strict=True))}
         (rate,) = self.vary(f"{name} along", lambda: [g], values, along)
-        (change,) = self.vary(
-            name, lambda: [g], values, self.direction(motion.variations, np.zeros(len(motion.chosen)))
-        )
+        still = np.zeros(len(motion.variations))
+        (change,) = self.vary(name, lambda: [g], values, self.direction(motion.variations, still))
         return np.asarray(-change / rate)
 
     def change(
@@ -376,6 +376,7 @@ class Gradients:
 
     course: Course
     chosen: Chosen
+    known: dict[str, Array] = field(default_factory=dict)  # derivatives at the rows, by names
 
     @property
     def names(self) -> list[str]:
@@ -386,7 +387,13 @@ class Gradients:
         """Return the derivatives d motion[name] / d parameter, in SI, at every report time."""
         check_choice("parameter", parameter, self.names)
         check_choice("quantity", name, motion.quantities)
-        return self.at(self.names.index(parameter), self.expression_of(name, motion), name)
+        return self.rates(self.expression_of(name, motion), name)[:, self.names.index(parameter)]
+
+    def formula(self, text: str, motion: Trajectory) -> Expr:
+        """Return a formula of quantities as an expression of t, q, v, a, lam and work."""
+        formula = motion.formula(text)
+        names = [x for x in ordered([formula]) if x.op == "symbol"]
+        return substitute([formula], {x: self.expression_of(str(x.value), motion) for x in names})[0]
 
     def expression_of(self, name: str, motion: Trajectory) -> Expr:
         """Return the quantity as an expression of t, q, v, a, lam and work."""
@@ -405,16 +412,61 @@ class Gradients:
             raise UsageError(f"'{name}' measures errors, and is not differentiated", "not-varied")
         return known[name]
 
-    def time_of(self, event: int, parameter: str) -> float:
+    def times_of(self, event: int) -> Array:
         """Find how the time of an event varies."""
         if not isinstance(self.course, VariedCourse):
             raise UsageError("of driven motions the times of events are not differentiated", "not-varied")
-        check_choice("parameter", parameter, self.names)
-        return float(self.course.times[event][self.names.index(parameter)])
+        return self.course.times[event]
 
     @kept
     def rows(self) -> Evaluated:
         return evaluate_motion(self.course)
+
+    @property
+    def parts_of_rows(self) -> Iterator[tuple[Part, int]]:
+        """Go through the rows, each with its part of the course."""
+        parts = zip(self.course.parts, self.rows.spans, strict=True)
+        return ((part, i) for part, span in parts for i in range(span.start, span.stop))
+
+    def p_at(self, part: Part, row: int) -> Array:
+        """Return p of a part of the course with what events have changed until this row."""
+        p = part.measured.p.copy()
+        p[part.form.system.held] = self.rows.held[row]
+        return p
+
+    def partials(self, quantity: Expr, name: str) -> dict[Expr, Array]:
+        """Differentiate an expression by all that may vary in it, at every row."""
+        rows, e, n = self.rows, self.course.motion.system.equations, self.course.motion.n
+        values = {**e.parameters, **dict(zip(e.held, rows.held.T, strict=True))}
+        values |= dict(zip((TIME, *e.q, *e.v, *e.a, *e.lam), rows.x.T, strict=True))
+        values |= dict(zip(WORK, rows.rows[:, n : n + N_WORK].T, strict=True))
+        by = dict.fromkeys((*varying(e, self.chosen), *self.chosen, *e.a, *e.lam))
+        found = partials(e, name, lambda: quantity, [*by], values)
+        return {x: np.broadcast_to(slope, rows.t.shape) for x, slope in found.items()}
+
+    def pull(self, quantity: Expr, name: str, weights: Array) -> Array:
+        """Differentiate sums of an expression over the rows, with weights of which each sum has a row."""
+        return np.asarray(weights @ self.rates(quantity, name))
+
+    def rates(self, quantity: Expr, name: str) -> Array:
+        """Differentiate an expression at every row, a column for each parameter; a name stands for it always."""
+        if name not in self.known:
+            self.known[name] = self.find_rates(quantity, name)
+        return self.known[name]
+
+    def find_rates(self, quantity: Expr, name: str) -> Array:
+        e, found = self.course.motion.system.equations, np.zeros((len(self.rows.t), len(self.chosen)))
+        places = {x: k for k, x in enumerate(varying(e, self.chosen))}
+        solved = {x: k for k, x in enumerate((*e.a, *e.lam))}
+        for x, slope in self.partials(quantity, name).items():
+            if x in places:
+                change = self.variations[:, :, places[x]]
+            elif x in solved:
+                change = self.accelerations[:, :, solved[x]]
+            else:
+                change = np.eye(len(self.chosen))[[self.chosen.index(x)]]
+            found += np.where(change == 0.0, 0.0, slope[:, None] * change)  # a slope may be infinite
+        return found
 
     @kept
     def variations(self) -> Array:
@@ -428,26 +480,8 @@ class Gradients:
         rows, first, system = self.rows, self.course.motion.n + N_WORK, self.course.motion.system
         width, k = system.n_v + system.m, len(self.chosen)
         found = np.empty((len(rows.t), k, width))
-        for part, span in zip(self.course.parts, rows.spans, strict=True):
-            p, f = part.measured.p.copy(), part.form.system.functions["varied_report"]
-            for i in range(span.start, span.stop):
-                p[part.form.system.held] = rows.held[i]
-                state, solution = rows.rows[i, :first], rows.x[i, rows.x.shape[1] - width :]
-                found[i] = (
-                    f(np.concatenate([rows.t[i : i + 1], state, self.variations[i].T.ravel(), solution]), p)
-                    .reshape(width, k)
-                    .T
-                )
+        for part, i in self.parts_of_rows:
+            f = part.form.system.functions["varied_report"]
+            x = rows.t[i : i + 1], rows.rows[i, :first], self.variations[i].T.ravel(), rows.x[i, -width:]
+            found[i] = f(np.concatenate(x), self.p_at(part, i)).reshape(width, k).T
         return found
-
-    def at(self, k: int, quantity: Expr, name: str) -> Array:
-        """Differentiate an expression by parameter k, at every row."""
-        rows, e, p = self.rows, self.course.motion.system.equations, self.chosen[k]
-        x = rows.x.T
-        values = {**e.parameters, **dict(zip(e.held, rows.held.T, strict=True))}
-        values |= dict(zip((TIME, *e.q, *e.v, *e.a, *e.lam), x, strict=True))
-        direction = dict(zip(varying(e, self.chosen), self.variations[:, k].T, strict=True))
-        direction |= dict(zip((*e.a, *e.lam), self.accelerations[:, k].T, strict=True))
-        if p not in direction:
-            direction[p] = np.ones(len(rows.t))
-        return np.asarray(vary(e, name, lambda: [quantity], values, direction)[0])

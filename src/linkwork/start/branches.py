@@ -23,7 +23,6 @@ from linkwork.tolerances import NEGLIGIBLE, TYPED
 Array = NDArray[np.float64]
 
 ASIDE = 0.1  # of the mechanism, or of a radian: a step away from a singular position, after which joints still close
-MOST_DOUBLINGS = 40  # of a time from a picosecond to 30,000 years, until drivers begin to move
 TRIALS = 3  # directions in which such a step is tried: a random one is good but for a set of measure zero
 
 
@@ -92,7 +91,8 @@ def _accelerations(place: Place) -> Array:
 def _find_departure(place: Place) -> float:
     """Find the time at which drivers that start from rest have moved by more than rounding, to a factor of two."""
     still = place.at_velocity(0.0 * place.v)
-    for part in 2.0 ** np.arange(-MOST_DOUBLINGS, MOST_DOUBLINGS):
+    bits = np.finfo(float).nmant
+    for part in 2.0 ** np.arange(-bits, bits):  # of a second
         later = replace(still, t=place.t + part)
         if part * np.max(np.abs(later.Psi_dot) / place.row_scale) > NEGLIGIBLE:
             break

@@ -117,7 +117,7 @@ class Problem:
         """Return the motion with its derivatives; None where there is none."""
         if p.tobytes() not in self.seen:
             try:
-                self.seen[p.tobytes()] = self.trial.vary(self.values(p))
+                self.seen[p.tobytes()] = self.trial.vary(self.values(p), sum(self.counts))
             except UsageError:
                 raise
             except LinkworkError:

@@ -24,7 +24,7 @@ from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.studies.descent import Outcome, descend
 from linkwork.studies.points import Range, ranges_of
-from linkwork.studies.slopes import Slope, parts_of, slope_of
+from linkwork.studies.slopes import Slope, count_parts, parts_of, slope_of
 from linkwork.studies.taking import Take, read_take
 from linkwork.studies.trial import Trial
 from linkwork.tolerances import AGREEMENT, EPSILON, TYPED
@@ -251,12 +251,21 @@ class Search:
             return Sample(found, motion)
         return Sample(found, motion, Slope(lack[0] + TYPED, lack[1] * self.span))  # a little more, to be inside
 
+    def vary(self, values: Mapping[str, float]) -> Trajectory:
+        """Return the motion with the derivatives of what is sought and limited."""
+        return self.trial.vary(values, sum(count_parts(take, sign) for take, sign in self.signs))
+
+    @property
+    def signs(self) -> list[tuple[Take, float]]:
+        """What is to be small, with its sign: what is sought, then what is limited."""
+        return [(self.take, self.sign), *((limit.take, limit.sign) for limit in self.limits)]
+
     def check_exact(self, designs: Sequence[Mapping[str, float]]) -> None:
         """Find out whether motions have derivatives, by the first of these that moves."""
         for values in designs:
             try:
-                motion = self.trial.vary(values)
-                for take in (self.take, *(limit.take for limit in self.limits)):
+                motion = self.vary(values)
+                for take, _ in self.signs:
                     slope_of(take, motion, self.names)
                 return
             except UsageError:
@@ -325,7 +334,7 @@ class Search:
         known, names, size = dict[bytes, Outcome](), self.names if self.is_exact else (), 0.0
 
         def sums(motion: Trajectory) -> Iterator[tuple[Slope, ...]]:
-            for take, sign, by in ((self.take, self.sign, size), *((x.take, x.sign, x.size) for x in self.limits)):
+            for (take, sign), by in zip(self.signs, (size, *(x.size for x in self.limits)), strict=True):
                 groups = parts_of(take, sign, motion, names)
                 yield tuple(Slope(x.value / by, x.slopes * self.span[: len(names)] / by) for x in groups)
 
@@ -333,9 +342,8 @@ class Search:
             nonlocal size
             u = np.clip(u, 0.0, 1.0)
             if u.tobytes() not in known:
-                design, motion, lack = self.sample(
-                    self.values(u), self.trial.vary if self.is_exact else self.trial.move
-                )
+                move = self.vary if self.is_exact else self.trial.move
+                design, motion, lack = self.sample(self.values(u), move)
                 size = size or (0.0 if motion is None else abs(design.objective) or 1.0)
                 bounds = np.array([0.0, *(x.sign * x.bound / x.size for x in self.limits)])
                 known[u.tobytes()] = Outcome(

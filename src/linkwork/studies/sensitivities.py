@@ -22,6 +22,16 @@ from linkwork.simulation.varied import check_variable, choose_parameters
 from linkwork.soundness import check_span
 from linkwork.trajectory import Trajectory
 
+AS_MANY = 10  # parameters cost as much beside a motion as one number does back in time
+
+
+def pays_backward(mechanism: Mechanism, parameters: int, numbers: int) -> bool:
+    """Whether derivatives of so many numbers by so many parameters are had sooner back in time.
+
+    Where laws switch steps must be small enough for the derivatives too, which are integrated beside the motion then.
+    """
+    return not mechanism.equations.switches and parameters > AS_MANY * numbers
+
 
 @checked_call()
 @np.errstate(all="ignore")  # what is not finite is looked for where it matters
@@ -38,6 +48,7 @@ def sensitivities(
     atol: float | None = None,
     integrator: str | Integrator = DOP853.name,
     driven: bool = False,
+    backward: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """Integrate the motion of a mechanism with its exact derivatives by parameters.
@@ -47,8 +58,9 @@ def sensitivities(
 
     `by` are parameters that the model names, or numbers in it by their places, as "crank.mass". The variational
     equations of the motion are integrated beside it by an explicit method; the error is controlled by the motion. With
-    `driven` it is the motion of `kinematics`, whose derivatives follow from those of the constraints. All other
-    arguments are those of `simulate`.
+    `driven` it is the motion of `kinematics`, whose derivatives follow from those of the constraints. With `backward`
+    derivatives are found when they are asked for, each number by all parameters at once, back in time: the same
+    derivatives, had sooner of few numbers by many parameters. All other arguments are those of `simulate`.
     """
     since = perf_counter(), cache.seconds()
     mechanism = prepare(model, coordinates).changed(parameters or {})
@@ -59,7 +71,7 @@ def sensitivities(
     if driven:
         if begin != Start(assemble=begin.assemble):
             raise UsageError("where drivers prescribe the motion there are no start values to choose", "no-effect")
-        return follow_drivers(mechanism, t_end, step, MOST_STEPS, begin.assemble, progress, chosen)
+        return follow_drivers(mechanism, t_end, step, MOST_STEPS, begin.assemble, progress, chosen, backward)
     settings = mechanism.model.simulation.changed(t_end, step, rtol, atol)
     check_span(mechanism.model, settings)
     method = integrator if isinstance(integrator, Integrator) else Integrator(integrator)
@@ -68,4 +80,5 @@ def sensitivities(
         raise UsageError(f"derivatives are integrated by an explicit method, not by {how.integrator}", "not-varied")
     if begin.resume is not None:
         raise UsageError("a motion that is continued has no derivatives", "not-varied")
-    return follow(mechanism, settings, replace(how, varied=chosen), method, begin, (), progress, since)
+    how = replace(how, pulled=chosen) if backward else replace(how, varied=chosen)
+    return follow(mechanism, settings, how, method, begin, (), progress, since)

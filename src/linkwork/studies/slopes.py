@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError, check_number, checked_call
 from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered
+from linkwork.expressions.evaluation import evaluate, ordered
 from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.simulation.varied import choose_parameters, name_of
-from linkwork.studies.sensitivities import sensitivities
+from linkwork.studies.sensitivities import pays_backward, sensitivities
 from linkwork.studies.taking import Take, read_take
 from linkwork.tolerances import EPSILON
 from linkwork.trajectory import Trajectory
@@ -36,12 +36,19 @@ WINDOWS = 100  # spans of time, in each of which one largest value counts: what 
 
 
 class Rows(NamedTuple):
-    """Values at the report times with their derivatives, a column for each parameter."""
+    """Values at the report times."""
 
     t: Array
     values: Array
-    slopes: Array
     jumps: Array  # times at which they may jump
+
+
+class Weighed(NamedTuple):
+    """Numbers taken of a quantity as sums of its rows, near these, with weights and that of the end of the run."""
+
+    value: Any
+    weights: Array  # a row for each number
+    end: Array
 
 
 class Slope(NamedTuple):
@@ -57,76 +64,74 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
         return Slope(take.of_motion(motion), np.zeros(len(parameters)))
     if take.reduction == "time":
         times = [k for k, name in enumerate(motion.events.names) if name == take.of]
-        slopes = [_time_of(times[0], motion, p) if times else np.nan for p in parameters]
-        return Slope(take.of_motion(motion), np.array(slopes))
-    rows = _read_rows(take, motion, parameters)
-    t, x, dx = rows.t, rows.values, rows.slopes
-    if take.reduction == "first":
-        return Slope(float(x[0]), dx[0])
-    tau = end_of(motion, parameters)
-    if take.reduction == "final":
-        return Slope(float(x[-1]), dx[-1] + (_rate_at_end(take.of, motion) * tau if tau.any() else 0.0))
-    if take.reduction in PEAKS:
-        own = [extreme(rows, sign) for sign in PEAKS[take.reduction]]
-        if len(own) == 1:
-            return own[0]
-        high, low = own
-        return Slope(high.value - low.value, high.slopes - low.slopes)
-    span = t[-1] - t[0]
-    if take.reduction == "rms":
-        mean = _mean(t, x * x, 2.0 * x[:, None] * dx, tau, span)
-        root = np.sqrt(mean.value)
-        return Slope(float(root), mean.slopes / (2.0 * root) if root > 0.0 else np.full(len(parameters), np.nan))
-    mean = _mean(t, x, dx, tau, span)
-    if take.reduction == "mean":
-        return mean
-    return Slope(span * mean.value, span * mean.slopes + tau * mean.value)
+        slopes = times_of(times[0], motion, parameters) if times else np.full(len(parameters), np.nan)
+        return Slope(take.of_motion(motion), slopes)
+    found = differentiate(take, motion, parameters, weigh(take, motion))
+    return Slope(found.value, found.slopes[0])
 
 
-def _read_rows(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Rows:
+def differentiate(take: Take, motion: Trajectory, parameters: Sequence[str], found: Weighed) -> Slope:
+    """Return numbers with their derivatives."""
+    if not parameters:
+        return Slope(found.value, np.zeros((len(found.weights), 0)))
+    gradients = motion.gradients
+    assert gradients is not None
     try:
-        return rows_of(take.of, motion, parameters)
+        pulled = gradients.pull(gradients.formula(take.of, motion), take.of, found.weights)
+    except UsageError as error:
+        raise UsageError(f"'{take.text}': {error.message}", error.code) from None
+    slopes = pulled[:, [gradients.names.index(p) for p in parameters]]
+    if motion.info.reason.code == "event":  # the end of the run varies
+        slopes = slopes + np.outer(found.end, times_of(len(motion.events.names) - 1, motion, parameters))
+    return Slope(found.value, slopes)
+
+
+def weigh(take: Take, motion: Trajectory) -> Weighed:
+    """Return the number as a sum of rows, at the values that they have."""
+    rows = rows_of(take, motion)
+    t, x, n = rows.t, rows.values, len(rows.t)
+    weights, end = np.zeros(n), 0.0
+    if take.reduction in PEAKS:
+        value, outer = 0.0, PEAKS[take.reduction][0]
+        for side in PEAKS[take.reduction]:
+            found = find_peaks(rows, side)
+            best = int(np.argmax(found.values))
+            value += outer * float(found.values[best])
+            weights = weights + outer * side * found.weights_of([best], n)[0]
+    elif take.reduction in ("first", "final"):
+        k = 0 if take.reduction == "first" else n - 1
+        weights[k], value = 1.0, float(x[k])
+        if take.reduction == "final" and motion.info.reason.code == "event":
+            end = _rate_at_end(take.of, motion)
+    else:
+        integral, span = np.convolve(np.diff(t), (0.5, 0.5)), t[-1] - t[0]  # by the trapezoidal rule
+        if take.reduction == "rms":
+            value = math.sqrt(float(integral @ (x * x)) / span)
+            weights, end = integral * x, 0.5 * (float(x[-1]) ** 2 - value * value)
+            span *= value or math.nan
+        else:
+            value = float(integral @ x) / (span if take.reduction == "mean" else 1.0)
+            weights, end = integral, float(x[-1]) - (value if take.reduction == "mean" else 0.0)
+        if take.reduction != "integral":
+            weights, end = weights / span, end / span
+    return Weighed(value, weights[None], np.array([end]))
+
+
+def rows_of(take: Take, motion: Trajectory) -> Rows:
+    """Return the rows of a quantity, of a vector its length, or of a formula of quantities."""
+    try:
+        return Rows(motion.t, motion.values_of(take.of), motion.events.t)
     except UsageError as error:
         raise UsageError(f"'{take.text}': {error.message}", error.code) from None
 
 
-def _mean(t: Array, x: Array, dx: Array, tau: Array, span: float) -> Slope:
-    """Average over time, the end of which varies by tau."""
-    value = float(np.trapezoid(x, t) / span)
-    return Slope(value, np.trapezoid(dx, t, axis=0) / span + (x[-1] - value) * tau / span)
-
-
-def rows_of(text: str, motion: Trajectory, parameters: Sequence[str]) -> Rows:
-    """Return the rows of a quantity, of a vector its length, or of a formula of quantities."""
-    t, table, formula = motion.t, numpy_arithmetic(), motion.formula(text)
-    values = {x: motion[str(x.value)] for x in ordered([formula]) if x.op == "symbol"}
-    rates = {x: symbol(f"d {x.value}") for x in values}
-    derivative = directional([formula], rates)
-    columns = []
-    for p in parameters:
-        given = {rates[x]: motion.gradient(str(x.value), p) for x in values}
-        columns.append(_filled(evaluate(derivative, {**values, **given}, table)[0], t))
-    return Rows(t, _filled(evaluate([formula], values, table)[0], t), _columns(columns, t), motion.events.t)
-
-
-def _columns(columns: Sequence[Array], t: Array) -> Array:
-    return np.array(columns).reshape(len(columns), len(t)).T
-
-
-def _filled(x: object, t: Array) -> Array:
-    return np.broadcast_to(np.asarray(x, dtype=float), t.shape)
-
-
-def end_of(motion: Trajectory, parameters: Sequence[str]) -> Array:
-    """Find how the end of the run varies: not at all, unless an event ends it."""
-    if motion.info.reason.code != "event":
-        return np.zeros(len(parameters))
-    return np.array([_time_of(len(motion.events.names) - 1, motion, p) for p in parameters])
-
-
-def _time_of(event: int, motion: Trajectory, parameter: str) -> float:
-    assert motion.gradients is not None
-    return motion.gradients.time_of(event, parameter)
+def times_of(event: int, motion: Trajectory, parameters: Sequence[str]) -> Array:
+    """Find how the time of an event varies."""
+    if not parameters:
+        return np.zeros(0)
+    gradients = motion.gradients
+    assert gradients is not None
+    return gradients.times_of(event)[[gradients.names.index(p) for p in parameters]]
 
 
 def _rate_at_end(text: str, motion: Trajectory) -> float:
@@ -157,45 +162,70 @@ def parts_of(take: Take, sign: float, motion: Trajectory, parameters: Sequence[s
     to be had, as of a least value, the number is its own group of one.
     """
     own = PEAKS.get(take.reduction, ())
-    if own and (sign > 0.0) == (own[0] > 0.0):
-        rows = _read_rows(take, motion, parameters)
-        return tuple(_thin(peaks(rows, side)) for side in own)
+    if count_parts(take, sign) > 1:
+        rows = rows_of(take, motion)
+        n, groups = len(rows.t), [find_peaks(rows, side) for side in own]
+        chosen = [_thin(found.values) for found in groups]
+        weights = [side * found.weights_of(k, n) for side, found, k in zip(own, groups, chosen, strict=True)]
+        values = np.concatenate([found.values[k] for found, k in zip(groups, chosen, strict=True)])
+        both = differentiate(take, motion, parameters, Weighed(values, np.vstack(weights), np.zeros(len(values))))
+        return tuple(map(Slope, np.split(values, len(own)), np.split(both.slopes, len(own))))
     found = slope_of(take, motion, parameters)
     return (Slope(np.array([sign * found.value]), sign * found.slopes[None]),)
 
 
-def _thin(found: Slope) -> Slope:
+def count_parts(take: Take, sign: float) -> int:
+    """Count these values."""
+    own = PEAKS.get(take.reduction, ())
+    return WINDOWS * len(own) if own and (sign > 0.0) == (own[0] > 0.0) else 1
+
+
+def _thin(values: Array) -> list[int]:
     """Choose the largest values in WINDOWS spans of rows; where these are few, one may stand in several."""
-    n, first = len(found.value), np.arange(WINDOWS) * len(found.value) // WINDOWS
+    n, first = len(values), np.arange(WINDOWS) * len(values) // WINDOWS
     ends = np.maximum(np.append(first[1:], n), first + 1)
-    best = [i + int(np.argmax(found.value[i:j])) for i, j in zip(first, ends, strict=True)]
-    return Slope(found.value[best], found.slopes[best])
+    return [i + int(np.argmax(values[i:j])) for i, j in zip(first.tolist(), ends.tolist(), strict=True)]
 
 
-def peaks(rows: Rows, sign: float) -> Slope:
+class Peaks(NamedTuple):
+    """The largest values in the half steps around every row, as sums of rows around it with weights."""
+
+    values: Array
+    around: NDArray[np.intp]
+    weights: Array
+
+    def weights_of(self, which: Sequence[int], n: int) -> Array:
+        """Return those of all n rows in some of the values."""
+        found = np.zeros((len(which), n))
+        np.add.at(found, (np.arange(len(which))[:, None], self.around[which]), self.weights[which])
+        return found
+
+
+def find_peaks(rows: Rows, sign: float) -> Peaks:
     """Find the largest values, or with the sign -1 the least with this sign, in the half steps around every row.
 
     Beside a peak they are those of the polynomial of fourth degree through five rows, elsewhere those of the rows.
     """
-    t, x, dx = rows.t, sign * rows.values, sign * rows.slopes
-    values, slopes, n = x.copy(), dx.copy(), len(t)
+    t, x = rows.t, sign * rows.values
+    n, steps = len(t), np.arange(-BESIDE, BESIDE + 1)
+    values, around, weights = x.copy(), np.tile(np.arange(n)[:, None], len(steps)), np.zeros((n, len(steps)))
+    weights[:, 0] = 1.0
     k = np.arange(BESIDE, n - BESIDE)
     is_peak = np.zeros(n, dtype=bool)
     is_peak[1:-1] = (x[1:-1] >= x[:-2]) & (x[1:-1] >= x[2:])
     jumps = [np.searchsorted(rows.jumps, t[k + side * BESIDE], side="right") for side in (-1, 1)]
     k = k[(is_peak[k - 1] | is_peak[k] | is_peak[k + 1]) & (jumps[0] == jumps[1])]
-    around = k[:, None] + np.arange(-BESIDE, BESIDE + 1)
+    around[k] = k[:, None] + steps
     scale = t[k + 1] - t[k - 1]
-    s = (t[around] - t[k, None]) / scale[:, None]
+    s = (t[around[k]] - t[k, None]) / scale[:, None]
     powers = np.arange(s.shape[1])
     vandermonde = s[..., None] ** powers
-    c = np.linalg.solve(vandermonde, x[around][..., None])[..., 0]
+    c = np.linalg.solve(vandermonde, x[around[k]][..., None])[..., 0]
     low, high = 0.5 * s[:, BESIDE - 1], 0.5 * s[:, BESIDE + 1]
     best = _top(c, low, high)
-    weights = np.linalg.solve(vandermonde.transpose(0, 2, 1), (best[:, None] ** powers)[..., None])[..., 0]
-    values[k] = np.einsum("ij,ij->i", weights, x[around])
-    slopes[k] = np.einsum("ij,ijk->ik", weights, dx[around])
-    return Slope(values, slopes)
+    weights[k] = np.linalg.solve(vandermonde.transpose(0, 2, 1), (best[:, None] ** powers)[..., None])[..., 0]
+    values[k] = np.einsum("ij,ij->i", weights[k], x[around[k]])
+    return Peaks(values, around, weights)
 
 
 def _top(c: Array, low: Array, high: Array) -> Array:
@@ -218,13 +248,6 @@ def _top(c: Array, low: Array, high: Array) -> Array:
             break
         best = moved
     return best
-
-
-def extreme(rows: Rows, sign: float) -> Slope:
-    """The largest value, or with the sign -1 the least."""
-    found = peaks(rows, sign)
-    k = int(np.argmax(found.value))
-    return Slope(sign * float(found.value[k]), sign * found.slopes[k])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -295,6 +318,7 @@ def slopes(
     takes = tuple(map(read_take, [of] if isinstance(of, str) else of))
     if not takes:
         raise UsageError("nothing is taken; say for example 'max(abs(driving:motor))'", "no-effect")
+    options.setdefault("backward", pays_backward(mechanism, len(names), len(takes)))
     motion = sensitivities(mechanism, names, **options)
     events = tuple(event.name for event in mechanism.model.events)
     units = tuple(take.check(motion, events) for take in takes)

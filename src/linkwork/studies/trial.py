@@ -20,7 +20,7 @@ from linkwork.simulation.simulate import simulate
 from linkwork.simulation.varied import choose_parameters
 from linkwork.start.closing import find_least_gap
 from linkwork.start.varying import vary_least_gap
-from linkwork.studies.sensitivities import sensitivities
+from linkwork.studies.sensitivities import pays_backward, sensitivities
 from linkwork.studies.states import STATES, Instant
 from linkwork.studies.taking import Take
 from linkwork.trajectory import Trajectory
@@ -68,14 +68,15 @@ class Trial:
             options["start"] = replace(start, values={**(start.values or {}), **own})
         return simulate(self.mechanism, given, **options)
 
-    def vary(self, values: Mapping[str, float]) -> Trajectory:
-        """Return the same with its derivatives by these parameters; UsageError where there are none."""
+    def vary(self, values: Mapping[str, float], numbers: int) -> Trajectory:
+        """Return the same with derivatives of so many numbers by these parameters; UsageError where there are none."""
         given = dict(self.options)
         if self.is_driven:
             given["start"] = Start(assemble=given.pop("assemble", False))
             given.pop("max_steps", None)
         if wrong := [name for name in ("formulation", "stabilization", "controllers") if name in given]:
             raise UsageError(f"with {option(wrong[0])} motions have no derivatives", "not-varied")
+        given["backward"] = pays_backward(self.mechanism, len(values), numbers)
         return sensitivities(self.mechanism, tuple(values), dict(values), driven=self.is_driven, **given)
 
     def gap(self, values: Mapping[str, float]) -> tuple[float, Array] | None:
