@@ -27,7 +27,7 @@ from linkwork.tolerances import ROUNDING
 # Stepped through in the tests of their own rooms.
 ELSEWHERE = {
     *(f.kernel.name for f in FORMULATIONS.values()),
-    *("dynamics", "derivative", "advance", "step", "dense", "follow", "linearize_at"),
+    *("dynamics", "derivative", "advance", "step", "dense", "follow", "linearize_at", "note_step", "go_back"),
     *("radau_begin", "radau_step", "radau_dense", "linearize_motion", "alpha_begin", "alpha_step", "alpha_dense"),
     *(
         "note_start",

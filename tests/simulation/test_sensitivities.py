@@ -13,8 +13,10 @@ import linkwork
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.constraints import projection
 from linkwork.errors import LinkworkError, UsageError
+from linkwork.integrators.methods.runge_kutta import open_stages
 from linkwork.modelfile import shipped
 from linkwork.records import changed
+from linkwork.simulation import adjoint
 from linkwork.simulation.varied import Gradients, choose_parameters, name_of
 from linkwork.trajectory import Trajectory
 
@@ -403,3 +405,81 @@ def check_alike(one: Trajectory, other: Trajectory, quantities: list[str], names
     for quantity in quantities:
         expected, found = (np.array([x.gradient(quantity, name) for name in names]) for x in (one, other))
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=quantity)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_numbers_taken_across_an_impact(backward: bool) -> None:
+    """Integrals of what jumps, and extremes just before and behind an impact, in closed form.
+
+    With v = sqrt(2 g h) and s = 0.8 - v/g since the impact y = e v s - g s^2/2, and int y dt = 2 h v/(3 g) + e v s^2/2
+    - g s^3/6; int vy dt = y(0.8) - h.
+    """
+    text = BALL.replace("u: 0.3 m/s", "u: 0.3 m/s, g: 9.81 m/s^2").replace("-9.81", "-g")
+    text = text.replace("t_end: 2, step: 0.05", "t_end: 0.8, step: 0.0025")
+    of = "integral(ball.vy)", "mean(ball.vy)", "max(abs(ball.vy))", "range(ball.vy)", "integral(ball.y)", "max(ball.vy)"
+    found = linkwork.slopes(linkwork.loads(text), of, ["h", "e", "g"], backward=backward)
+
+    def closed(h: complex, e: complex, g: complex) -> list[complex]:
+        v = np.sqrt(2.0 * g * h)
+        s = 0.8 - v / g
+        end, area = e * v * s - 0.5 * g * s * s, 2.0 * h * v / (3.0 * g) + 0.5 * e * v * s * s - g * s**3 / 6.0
+        return [end - h, (end - h) / 0.8, v, (1.0 + e) * v, area, e * v]
+
+    for k, own in enumerate(found.found):
+        assert own.value == pytest.approx(closed(1.0, 0.8, 9.81)[k].real, rel=2e-5), of[k]
+        steps = [[x + 1e-30j * (i == j) for j, x in enumerate((1.0, 0.8, 9.81))] for i in range(3)]
+        # the trapezoidal rule errs by step^2/12 times the change of slopes, some 1e-6
+        np.testing.assert_allclose(
+            own.slopes, [closed(*x)[k].imag / 1e-30 for x in steps], rtol=2e-5, atol=1e-6, err_msg=of[k]
+        )
+
+
+STOPPED = """
+linkwork: 1
+name: stopped
+parameters: {l: 1, s: -0.5}
+ground: {points: {O: [0, 0]}}
+bodies: {a: {mass: 1, inertia: 0.1, position: [l*sin(0.9), -l*cos(0.9)], angle: 0.9, points: {O: [0, l]}}}
+joints: {O: {type: revolute, i: ground.O, j: a.O}}
+gravity: [0, -9.81]
+events: {end: {when: a.phi - s, direction: falling, action: stop}}
+simulation: {t_end: 5, step: 0.01, rtol: 1.0e-10}
+"""
+
+
+def test_extremes_at_the_end_of_a_run_that_an_event_ends() -> None:
+    """A pendulum is stopped at the angle s on its way, where its speed is sqrt(2 m g l (cos s - cos 0.9)/J)."""
+    of, J = ["min(a.phi)", "range(a.phi)", "final(a.omega^2)"], 1.1
+    found = linkwork.slopes(linkwork.loads(STOPPED), of, ["s", "l"])
+    square = 2.0 * 9.81 * (np.cos(0.5) - np.cos(0.9)) / J
+    by_l = square * (1.0 - 2.0 / J)
+    expected = [(-0.5, 1.0, 0.0), (1.4, -1.0, 0.0), (square, 2.0 * 9.81 * np.sin(0.5) / J, by_l)]
+    for own, (value, *slopes) in zip(found.found, expected, strict=True):
+        assert own.value == pytest.approx(value, rel=1e-8)
+        np.testing.assert_allclose(own.slopes, slopes, atol=1e-8)
+    model = linkwork.loads(STOPPED.replace("s: -0.5", "s: 0.5"))
+    vary, subject = {"s": (-1.2, 0.8)}, ["range(a.phi) > 0.5"]
+    best = linkwork.optimize(model, vary, "max(abs(a.omega))", method="local", subject=subject)
+    assert best.values["s"] == pytest.approx(0.4, abs=1e-6)
+
+
+def test_steps_back_are_stepped_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code and Python note the same steps and go the same way back."""
+    found, model = list[Array](), linkwork.load("slider_crank")
+    for stepped in (False, True):
+        if stepped:
+            monkeypatch.setattr(adjoint, "go_back", adjoint.go_back.python)
+        motion = linkwork.sensitivities(model, ["l1", "m2"], backward=True, t_end=0.1, step=0.04)
+        found.append(np.array([motion.gradient(name, "l1") for name in ("slider.x", "reaction:O.x")]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12, atol=1e-12)
+    of = motion.gradients
+    assert isinstance(of, adjoint.RecordedAdjoint)
+    state, rows = of.course.motion.state, list[Array]()
+    for run in (adjoint.note_step, adjoint.note_step.python):
+        noted = adjoint.record(open_stages(state.own, state.at).rest, state.at.n)
+        noted.count = 0
+        for _ in range(2):  # the second takes the place of the first
+            run(state.m, state.p, state.own, state.w)
+        assert noted.count == 1
+        rows.append(noted.rows[: 1 + state.at.ny].copy())
+    np.testing.assert_array_equal(rows[1], rows[0])

@@ -42,9 +42,9 @@ class DrivenGradients(OfOneTime):
         rows, k = self.rows, len(self.chosen)
         n = size_of_variation(self.course.motion.system.equations, self.chosen)
         found = np.empty((len(rows.t), k, n))
-        for part, i in self.parts_of_rows:
+        for i, part in enumerate(rows.parts):
             x = np.concatenate([rows.t[i : i + 1], rows.rows[i], np.zeros(k * n)])
-            found[i] = part.form.system.functions["onto"](x, self.p_at(part, i)).reshape(n, k).T
+            found[i] = part.form.system.functions["onto"](x, self.p_at(i)).reshape(n, k).T
         return found
 
 
@@ -54,9 +54,9 @@ class DrivenAdjoint(OfOneTime, Adjoint):
 
     def sweep(self, own: Array, total: Array) -> Array:
         rows, found = self.rows, np.zeros(len(self.chosen))
-        for part, i in self.parts_of_rows:
+        for i, part in enumerate(rows.parts):
             if own[i].any():
                 x = np.concatenate([rows.t[i : i + 1], rows.rows[i], own[i]])
-                total += part.form.system.functions["pulled_onto"](x, self.p_at(part, i))
+                total += part.form.system.functions["pulled_onto"](x, self.p_at(i))
         found[self.fixed] = total[self.n_s :]
         return found

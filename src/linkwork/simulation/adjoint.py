@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.constraints import projection
+from linkwork.equations.equations import TIME
 from linkwork.equations.implicit import N_WORK
 from linkwork.equations.varied import fixed, size_of_variation, varying
 from linkwork.expressions.graph import Expr
@@ -261,7 +262,8 @@ class Segment(NamedTuple):
     form: Form
     p: Array
     path: Array  # h, t and y of each step, and of the end
-    first_row: int  # that is reported on the way
+    row: int  # report rows before it,
+    n_edges: int  # and edges, of which the last may be its beginning
     link: Array | None  # d(state behind) by state and parameters, a row each; None where it stays as it is
 
 
@@ -271,7 +273,7 @@ class RecordedMotion(VariedMotion):
 
     segments: list[Segment] = field(default_factory=list)
     steps: list[Array] = field(default_factory=list)  # since the last segment
-    begun: tuple[Form, Array, int] = field(init=False)  # form, p and report row there
+    begun: tuple[Form, Array, int, int] = field(init=False)  # form, p, report rows and edges there
 
     def unknowns(self, t: float, y: Array) -> Array:
         return Motion.unknowns(self, t, y)
@@ -279,8 +281,8 @@ class RecordedMotion(VariedMotion):
     def error_scale(self) -> Array:
         return Motion.error_scale(self)
 
-    def begin_segment(self) -> None:
-        self.begun = self.form, self.state.p.copy(), self.state.at.row
+    def begin_segment(self, n_edges: int) -> None:
+        self.begun = self.form, self.state.p.copy(), self.state.at.row, n_edges
 
     def take_steps(self) -> None:
         """Take what has been noted since the last time."""
@@ -297,8 +299,8 @@ class RecordedMotion(VariedMotion):
         """Close the segment with the state of now."""
         at = self.state.at
         end = np.concatenate([[0.0], at.x[: 1 + at.ny]])
-        form, p, row = self.begun
-        self.segments.append(Segment(form, p, np.vstack([*self.steps, end]), row, None))
+        form, p, row, n_edges = self.begun
+        self.segments.append(Segment(form, p, np.vstack([*self.steps, end]), row, n_edges, None))
         self.steps.clear()
 
     def take_variations(self) -> None:
@@ -314,6 +316,7 @@ class RecordedCourse(VariedCourse):
     """The way of such a motion."""
 
     behind: list[int] = field(default_factory=list)  # the segments that end with the happenings
+    ends: list[int] = field(default_factory=list)  # and those that end with the edges
     first: Array = field(init=False)  # variations with which the motion begins, by the parameters alone
 
     @property
@@ -324,7 +327,7 @@ class RecordedCourse(VariedCourse):
     def set_off(self, settings: Settings, times: Array, y: Array, max_steps: int) -> None:
         super().set_off(settings, times, y, max_steps)
         self.first = self.recorded.variations
-        self.recorded.begin_segment()
+        self.recorded.begin_segment(len(self.edges))
 
     def take_moments(self, end: End) -> None:
         self.recorded.take_steps()
@@ -333,8 +336,12 @@ class RecordedCourse(VariedCourse):
     def meet(self) -> bool:
         self.recorded.end_segment()
         goes_on = super().meet()
-        self.recorded.begin_segment()
+        self.note_edges()
+        self.recorded.begin_segment(len(self.edges))
         return goes_on
+
+    def note_edges(self) -> None:
+        self.ends += [len(self.recorded.segments) - 1] * (len(self.edges) - len(self.ends))
 
     def note(self, found: Sequence[int], t: float, y: Array, y_after: Array) -> None:
         super().note(found, t, y, y_after)
@@ -343,7 +350,8 @@ class RecordedCourse(VariedCourse):
     def pass_switch(self) -> None:
         self.recorded.end_segment()
         super().pass_switch()
-        self.recorded.begin_segment()
+        self.note_edges()
+        self.recorded.begin_segment(len(self.edges))
 
 
 def open_memory(form: Form, n_s: int, n_p: int) -> tuple[Array, int]:
@@ -394,16 +402,16 @@ class Adjoint(Gradients):
         places = {x: k for k, x in enumerate((*varying(e, self.chosen), *p, *e.a, *e.lam))}
         found = np.zeros((len(rows.t), len(places)))
         for x, slope in slopes.items():
+            if x is TIME:
+                continue
             found[:, places[x]] = np.where(weights == 0.0, 0.0, weights * slope)
         own, total = found[:, :n_s], np.append(np.zeros(n_s), found[:, n_s : n_s + len(p)].sum(axis=0))
         solved = found[:, n_s + len(p) :]
-        for part, i in self.parts_of_rows if solved.any() else ():
+        for i, part in enumerate(rows.parts):
             if solved[i].any():
                 rates = np.concatenate([np.zeros(n_q), solved[i, :n_v], np.zeros(N_WORK), solved[i, n_v:]])
                 state = rows.t[i : i + 1], rows.rows[i], rows.x[i, 1 + n_q + n_v :]
-                pulled = part.form.system.functions["pulled_report"](
-                    np.concatenate([*state, rates]), self.p_at(part, i)
-                )
+                pulled = part.form.system.functions["pulled_report"](np.concatenate([*state, rates]), self.p_at(i))
                 own[i] += pulled[:n_s]
                 total[n_s:] += pulled[n_s:]
         return self.sweep(own, total)
@@ -435,21 +443,32 @@ class RecordedAdjoint(Adjoint):
         weighted, last = np.hstack([self.rows.t[:, None], self.rows.rows, own]), len(own)
         for k in reversed(range(until)):
             segment = self.segments[k]
-            rows = weighted[segment.first_row : last][own[segment.first_row : last].any(axis=1)]
-            last = segment.first_row
+            edges, begins_with_one = segment.n_edges, k > 0 and segment.n_edges > self.segments[k - 1].n_edges
+            first = segment.row + 2 * edges - (1 if begins_with_one else 0)
+            rows = weighted[first:last][own[first:last].any(axis=1)]
+            last = first
             if segment.link is not None and k < until - 1:
                 found += segment.link[n_s:] @ total[:n_s]
                 total[:n_s] = segment.link[:n_s] @ total[:n_s]
             memory, work = open_memory(segment.form, n_s, len(self.fixed))
             scratch = np.empty(work)
-            go_back(memory, segment.p, scratch, segment.path, len(segment.path) - 1, rows.ravel(), len(rows), total)
+            path = segment.path.ravel()
+            go_back(memory, segment.p, scratch, path, len(segment.path) - 1, rows.ravel(), len(rows), total)
         found[self.fixed] += total[n_s:]
         return np.asarray(found + self.course.first @ total[:n_s])
 
     def times_of(self, event: int) -> Array:
         assert isinstance(self.course, RecordedCourse)
-        tau, n_s = self.course.times[event], self.n_s
+        return self.time_by_parameters(self.course.times[event], self.course.behind[event])
+
+    def edge_time(self, k: int) -> Array:
+        assert isinstance(self.course, RecordedCourse)
+        return self.time_by_parameters(self.edges[k].tau, self.course.ends[k])
+
+    def time_by_parameters(self, tau: Array, segment: int) -> Array:
+        """Return how a time varies that does by the state at the end of a segment and by parameters."""
+        n_s = self.n_s
         if len(tau) == len(self.chosen):  # where the run begins
             return tau
         total = np.append(tau[:n_s], np.zeros(len(self.fixed)))
-        return tau[n_s:] + self.go_back(np.zeros((len(self.rows.t), n_s)), total, self.course.behind[event] + 1)
+        return tau[n_s:] + self.go_back(np.zeros((len(self.rows.t), n_s)), total, segment + 1)

@@ -10,7 +10,7 @@ since tau, a zero of g, varies too. [khan2011]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from linkwork.equations.solution import EPS
 from linkwork.equations.varied import Chosen, holding, partials, vary, varying
 from linkwork.errors import UsageError, check_choice, check_names
 from linkwork.expressions.derivatives import jacobian
-from linkwork.expressions.evaluation import evaluate, ordered, substitute
+from linkwork.expressions.evaluation import evaluate, numpy_arithmetic, ordered, substitute
 from linkwork.expressions.graph import ZERO, Expr, symbol
 from linkwork.integrators.integrate import End
 from linkwork.linalg.newton import solve_least_squares
@@ -36,7 +36,7 @@ from linkwork.simulation.events import Course, jumps_at, prescribed
 from linkwork.simulation.options import Start
 from linkwork.simulation.outputs import ENERGY
 from linkwork.simulation.problem import Motion, Part
-from linkwork.simulation.rows import Evaluated, evaluate_motion
+from linkwork.simulation.rows import evaluate_motion, evaluate_rates
 from linkwork.start.closing import speed_of
 from linkwork.start.varying import vary_start
 from linkwork.tolerances import HALF_THE_DIGITS
@@ -148,12 +148,31 @@ class Shift(NamedTuple):
     tau: Array
 
 
+class Side(NamedTuple):
+    """A state with what its rates are evaluated with."""
+
+    t: float
+    y: Array
+    held: Array
+    part: Part
+
+
+class Edge(NamedTuple):
+    """A moment at which what is reported may jump: behind how many report rows, both sides, how its time varies."""
+
+    row: int
+    before: Side
+    after: Side
+    tau: Array
+
+
 @dataclass
 class VariedCourse(Course):
     """The way of a motion with its derivatives through events and switches, of each of which Python is told."""
 
     shift: Shift | None = None
     times: list[Array] = field(default_factory=list)  # how those of the happenings vary
+    edges: list[Edge] = field(default_factory=list)
 
     @property
     def varied(self) -> VariedMotion:
@@ -179,11 +198,12 @@ class VariedCourse(Course):
         x = np.append(moment.t_before, moment.y_before[: motion.first])
         before = self.rates_before(x)
         tau = self.time_of(self.watched[k], f"watched {k}", x, before)
-        self.shift = Shift(self.moved(motion.variations, tau, before), tau)
+        self.shift, side = Shift(self.moved(motion.variations, tau, before), tau), self.side(at.x[0], motion.state.p)
         goes_on = super().meet()
         if goes_on and self.level and motion.state.advance(0) == End.BUDGET:  # it has begun on the sides that hold now
             variations, tau = self.shift
             motion.give_variations(self.moved(variations, -tau, motion.state.at.k[: motion.first]))
+            self.edges.append(Edge(motion.state.reported, side, self.side(motion.state.t, motion.state.p), tau))
         self.shift = None
         return goes_on
 
@@ -196,22 +216,31 @@ class VariedCourse(Course):
         """Vary the time at which a law has switched: the state goes on, and its derivative may jump."""
         motion, state, at = self.varied, self.motion.state, self.motion.state.at
         motion.take_variations()
-        x, after = at.x[: 1 + motion.first].copy(), at.k[: motion.first].copy()
+        x, after, t = at.x[: 1 + motion.first].copy(), at.k[: motion.first].copy(), state.t
         before = self.rates_before(x)
         which: tuple[Expr, str] | None = None
         if np.any(at.changed[: at.n_watched]):
             which = self.watched[at.nearest], f"watched {at.nearest}"
         elif at.passes:
             earlier, later = state.stops[2 * at.stop : 2 * at.stop + 2]
-            x[0] = earlier
+            x[0] = t = earlier
             before, x[0] = motion.form.dynamics(x, state.p)[: motion.first], later
             functions = motion.system.equations.timed_switches
             there = [np.sign(self.evaluate(functions, {**self.values(x), TIME: t})) for t in (earlier, later)]
             found = np.flatnonzero(there[0] != there[1])
             which = (functions[found[0]], f"timed {found[0]}") if len(found) else None
         if which is not None and not np.array_equal(before, after):
-            tau = self.time_of(*which, x, before)
+            tau, sides = self.time_of(*which, x, before), [self.side(t, self.p_before()), self.side(state.t, state.p)]
             motion.give_variations(self.moved(motion.variations, tau, before - after))
+            self.edges.append(Edge(at.row, sides[0], sides[1]._replace(y=state.y), tau))
+
+    def side(self, t: float, p: Array) -> Side:
+        """Return the state of now, as it is at t with the laws that p holds on their sides."""
+        motion, part = self.motion, self.motion.part(0)
+        first, count = motion.state.at.first_sign, motion.state.at.n_watched
+        if first:
+            part.measured.p[first : first + count] = p[first : first + count]
+        return Side(float(t), motion.state.y, motion.held.copy(), part)
 
     @property
     def watched(self) -> list[Expr]:
@@ -223,11 +252,14 @@ class VariedCourse(Course):
 
     def rates_before(self, x: Array) -> Array:
         """Return the rates of the state, with the laws as they were before the last switches."""
+        return self.motion.form.dynamics(x, self.p_before())[: self.varied.first]
+
+    def p_before(self) -> Array:
         at, p = self.motion.state.at, self.motion.state.p.copy()
         if at.first_sign:
             signs = p[at.first_sign : at.first_sign + at.n_watched]
             signs[:] = np.where(at.changed[: at.n_watched] != 0.0, -signs, signs)
-        return self.motion.form.dynamics(x, p)[: self.varied.first]
+        return p
 
     def moved(self, variations: Array, tau: Array, rates: Array) -> Array:
         """Return the variations at a time that varies itself."""
@@ -370,6 +402,19 @@ def combine(happening: Sequence[Watch]) -> tuple[list[Expr], list[Expr]]:
     return rows, gaps
 
 
+class Table(NamedTuple):
+    """Rows of a motion: what is reported, and both sides of edges."""
+
+    t: Array
+    rows: Array  # q, v, work, and their variations
+    held: Array
+    x: Array  # t, q, v, a, lam
+    qd: Array
+    parts: list[Part]
+    is_reported: NDArray[np.bool_]
+    pieces: NDArray[np.intp]  # edges before it
+
+
 @dataclass(eq=False)
 class Gradients:
     """Derivatives of what a motion reports by its parameters; (t, q, v, a, lam) and their derivatives at every row."""
@@ -387,7 +432,8 @@ class Gradients:
         """Return the derivatives d motion[name] / d parameter, in SI, at every report time."""
         check_choice("parameter", parameter, self.names)
         check_choice("quantity", name, motion.quantities)
-        return self.rates(self.expression_of(name, motion), name)[:, self.names.index(parameter)]
+        found = self.rates(self.expression_of(name, motion), name)
+        return np.asarray(found[self.rows.is_reported, self.names.index(parameter)])
 
     def formula(self, text: str, motion: Trajectory) -> Expr:
         """Return a formula of quantities as an expression of t, q, v, a, lam and work."""
@@ -418,31 +464,77 @@ class Gradients:
             raise UsageError("of driven motions the times of events are not differentiated", "not-varied")
         return self.course.times[event]
 
-    @kept
-    def rows(self) -> Evaluated:
-        return evaluate_motion(self.course)
-
     @property
-    def parts_of_rows(self) -> Iterator[tuple[Part, int]]:
-        """Go through the rows, each with its part of the course."""
-        parts = zip(self.course.parts, self.rows.spans, strict=True)
-        return ((part, i) for part, span in parts for i in range(span.start, span.stop))
+    def edges(self) -> list[Edge]:
+        """Moments at which what is reported may jump."""
+        return self.course.edges if isinstance(self.course, VariedCourse) else []
 
-    def p_at(self, part: Part, row: int) -> Array:
+    def edge_time(self, k: int) -> Array:
+        """Find how the time of such a moment varies."""
+        return self.edges[k].tau
+
+    @kept
+    def rows(self) -> Table:
+        """Return the report rows, and among them those on both sides of all edges."""
+        at = evaluate_motion(self.course)
+        n, sides = len(at.t), [side for edge in self.edges for side in (edge.before, edge.after)]
+        parts = [part for part, span in zip(self.course.parts, at.spans, strict=True) for _ in at.t[span]]
+        first, width = self.course.motion.n + N_WORK, at.rows.shape[1]
+        more = [evaluate_rates(part, np.array([t]), y[None, :first], held[None]) for t, y, held, part in sides]
+        behind = np.repeat([edge.row for edge in self.edges], 2).astype(int)
+
+        def insert(rows: Array, others: Sequence[Any]) -> Array:
+            return np.insert(rows, behind, np.array(others), axis=0) if others else rows
+
+        order = np.insert(np.arange(n), behind, n + np.arange(len(sides)))
+        return Table(
+            insert(at.t, [side.t for side in sides]),
+            insert(at.rows, [side.y[:width] for side in sides]),
+            insert(at.held, [side.held for side in sides]),
+            insert(at.x, [x[0] for x, _ in more]),
+            insert(at.qd, [qd[0] for _, qd in more]),
+            [[*parts, *(side.part for side in sides)][k] for k in order],
+            order < n,
+            np.cumsum(np.insert(np.zeros(n, int), behind, np.arange(len(sides)) % 2)),
+        )
+
+    def p_at(self, row: int) -> Array:
         """Return p of a part of the course with what events have changed until this row."""
+        part = self.rows.parts[row]
         p = part.measured.p.copy()
         p[part.form.system.held] = self.rows.held[row]
         return p
 
-    def partials(self, quantity: Expr, name: str) -> dict[Expr, Array]:
-        """Differentiate an expression by all that may vary in it, at every row."""
+    @kept
+    def symbols(self) -> dict[Expr, Any]:
+        """The values of all symbols at the rows."""
         rows, e, n = self.rows, self.course.motion.system.equations, self.course.motion.n
         values = {**e.parameters, **dict(zip(e.held, rows.held.T, strict=True))}
         values |= dict(zip((TIME, *e.q, *e.v, *e.a, *e.lam), rows.x.T, strict=True))
-        values |= dict(zip(WORK, rows.rows[:, n : n + N_WORK].T, strict=True))
-        by = dict.fromkeys((*varying(e, self.chosen), *self.chosen, *e.a, *e.lam))
-        found = partials(e, name, lambda: quantity, [*by], values)
-        return {x: np.broadcast_to(slope, rows.t.shape) for x, slope in found.items()}
+        return values | dict(zip(WORK, rows.rows[:, n : n + N_WORK].T, strict=True))
+
+    def values(self, quantity: Expr) -> Array:
+        """Evaluate an expression at every row."""
+        found = evaluate([quantity], self.symbols, numpy_arithmetic())[0]
+        return np.broadcast_to(np.asarray(found, dtype=float), self.rows.t.shape)
+
+    def rates_in_time(self, quantity: Expr, name: str) -> Array:
+        """Differentiate it by time along the motion; NaN where accelerations or forces vary."""
+        e, n_q = self.course.motion.system.equations, len(self.course.motion.system.equations.q)
+        a = self.rows.x[:, 1 + n_q + len(e.v) :]
+        known = {TIME: np.ones(len(a)), **dict(zip((*e.q, *e.v), np.hstack([self.rows.qd, a]).T, strict=False))}
+        found = np.zeros(len(a))
+        for x, slope in self.partials(quantity, name).items():
+            if x in known or x in (*e.a, *e.lam, *WORK):
+                found += np.where(slope == 0.0, 0.0, slope * known.get(x, math.nan))
+        return found
+
+    def partials(self, quantity: Expr, name: str) -> dict[Expr, Array]:
+        """Differentiate an expression by all that may vary in it, time too, at every row."""
+        e = self.course.motion.system.equations
+        by = dict.fromkeys((TIME, *varying(e, self.chosen), *self.chosen, *e.a, *e.lam))
+        found = partials(e, name, lambda: quantity, [*by], self.symbols)
+        return {x: np.broadcast_to(slope, self.rows.t.shape) for x, slope in found.items()}
 
     def pull(self, quantity: Expr, name: str, weights: Array) -> Array:
         """Differentiate sums of an expression over the rows, with weights of which each sum has a row."""
@@ -463,6 +555,8 @@ class Gradients:
                 change = self.variations[:, :, places[x]]
             elif x in solved:
                 change = self.accelerations[:, :, solved[x]]
+            elif x is TIME:
+                continue
             else:
                 change = np.eye(len(self.chosen))[[self.chosen.index(x)]]
             found += np.where(change == 0.0, 0.0, slope[:, None] * change)  # a slope may be infinite
@@ -480,8 +574,8 @@ class Gradients:
         rows, first, system = self.rows, self.course.motion.n + N_WORK, self.course.motion.system
         width, k = system.n_v + system.m, len(self.chosen)
         found = np.empty((len(rows.t), k, width))
-        for part, i in self.parts_of_rows:
+        for i, part in enumerate(rows.parts):
             f = part.form.system.functions["varied_report"]
             x = rows.t[i : i + 1], rows.rows[i, :first], self.variations[i].T.ravel(), rows.x[i, -width:]
-            found[i] = f(np.concatenate(x), self.p_at(part, i)).reshape(width, k).T
+            found[i] = f(np.concatenate(x), self.p_at(i)).reshape(width, k).T
         return found

@@ -1,8 +1,9 @@
 """Numbers taken of a motion with their derivatives by parameters.
 
-A largest value is that of a polynomial through the report rows around it. Its derivative is that of the values at the
-time of the maximum, d max f = f_p(t*), since f_t(t*) = 0 (the envelope theorem), by the polynomial through their
-derivatives. Where an event ends the run, its time varies too.
+Between the edges, at which events and switches let values jump, these are smooth. So an integral is one of pieces whose
+ends vary; an extreme is one within a piece, at t* found on polynomials through the report rows, or at the end of one:
+
+    d int x dt = int x_p dt + x_b tau_b - x_a tau_a        d x(t*) = x_p, since x_t = 0        d x(tau) = x_p + x_t tau
 """
 
 from __future__ import annotations
@@ -17,16 +18,13 @@ from numpy.typing import NDArray
 
 from linkwork.compiled.mechanism import Mechanism, prepare
 from linkwork.errors import UsageError, check_number, checked_call
-from linkwork.expressions.derivatives import directional
-from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import Expr, symbol
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.simulation.varied import choose_parameters, name_of
 from linkwork.studies.sensitivities import pays_backward, sensitivities
 from linkwork.studies.taking import Take, read_take
-from linkwork.tolerances import EPSILON
+from linkwork.tolerances import EPSILON, TYPED
 from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -36,19 +34,21 @@ WINDOWS = 100  # spans of time, in each of which one largest value counts: what 
 
 
 class Rows(NamedTuple):
-    """Values at the report times."""
+    """Values at the report times and on both sides of edges; numbers of the pieces; rates in time at the edges."""
 
     t: Array
     values: Array
-    jumps: Array  # times at which they may jump
+    pieces: NDArray[np.intp]
+    rates: Array
+    edges: NDArray[np.intp]  # of each row the edge beside it, the last of all the end of the run; -1 for none
 
 
 class Weighed(NamedTuple):
-    """Numbers taken of a quantity as sums of its rows, near these, with weights and that of the end of the run."""
+    """Numbers taken of a quantity as sums of its rows, near these, with weights and those of the times of edges."""
 
     value: Any
     weights: Array  # a row for each number
-    end: Array
+    times: Array
 
 
 class Slope(NamedTuple):
@@ -72,57 +72,74 @@ def slope_of(take: Take, motion: Trajectory, parameters: Sequence[str]) -> Slope
 
 def differentiate(take: Take, motion: Trajectory, parameters: Sequence[str], found: Weighed) -> Slope:
     """Return numbers with their derivatives."""
-    if not parameters:
-        return Slope(found.value, np.zeros((len(found.weights), 0)))
     gradients = motion.gradients
-    assert gradients is not None
-    try:
-        pulled = gradients.pull(gradients.formula(take.of, motion), take.of, found.weights)
-    except UsageError as error:
-        raise UsageError(f"'{take.text}': {error.message}", error.code) from None
-    slopes = pulled[:, [gradients.names.index(p) for p in parameters]]
-    if motion.info.reason.code == "event":  # the end of the run varies
-        slopes = slopes + np.outer(found.end, times_of(len(motion.events.names) - 1, motion, parameters))
-    return Slope(found.value, slopes)
+    if not parameters or gradients is None:
+        return Slope(found.value, np.zeros((len(found.weights), 0)))
+    slopes = gradients.pull(gradients.formula(take.of, motion), take.of, found.weights)
+    for k in np.flatnonzero((found.times != 0.0).any(axis=0)).tolist():
+        is_end = k == found.times.shape[1] - 1
+        if is_end and motion.info.reason.code != "event":
+            continue
+        if not np.isfinite(found.times[:, k]).all():
+            message = "the time of an extreme or of the end varies, and the rate there is not known"
+            raise UsageError(f"'{take.text}': {message}", "not-varied")
+        tau = gradients.times_of(len(motion.events.names) - 1) if is_end else gradients.edge_time(k)
+        slopes = slopes + np.outer(found.times[:, k], tau)
+    return Slope(found.value, slopes[:, [gradients.names.index(p) for p in parameters]])
 
 
 def weigh(take: Take, motion: Trajectory) -> Weighed:
     """Return the number as a sum of rows, at the values that they have."""
     rows = rows_of(take, motion)
     t, x, n = rows.t, rows.values, len(rows.t)
-    weights, end = np.zeros(n), 0.0
+    weights, times, value = np.zeros(n), np.zeros(rows.edges.max() + 1), 0.0
     if take.reduction in PEAKS:
-        value, outer = 0.0, PEAKS[take.reduction][0]
+        outer = PEAKS[take.reduction][0]
         for side in PEAKS[take.reduction]:
             found = find_peaks(rows, side)
             best = int(np.argmax(found.values))
+            own = found.weigh([best], rows)
             value += outer * float(found.values[best])
-            weights = weights + outer * side * found.weights_of([best], n)[0]
+            weights, times = weights + outer * side * own.weights[0], times + outer * side * own.times[0]
     elif take.reduction in ("first", "final"):
         k = 0 if take.reduction == "first" else n - 1
         weights[k], value = 1.0, float(x[k])
-        if take.reduction == "final" and motion.info.reason.code == "event":
-            end = _rate_at_end(take.of, motion)
+        times[-1] = rows.rates[k] if take.reduction == "final" else 0.0
     else:
-        integral, span = np.convolve(np.diff(t), (0.5, 0.5)), t[-1] - t[0]  # by the trapezoidal rule
-        if take.reduction == "rms":
-            value = math.sqrt(float(integral @ (x * x)) / span)
-            weights, end = integral * x, 0.5 * (float(x[-1]) ** 2 - value * value)
-            span *= value or math.nan
-        else:
-            value = float(integral @ x) / (span if take.reduction == "mean" else 1.0)
-            weights, end = integral, float(x[-1]) - (value if take.reduction == "mean" else 0.0)
+        y = x * x if take.reduction == "rms" else x
+        steps = np.where(rows.pieces[1:] == rows.pieces[:-1], np.diff(t), 0.0)
+        weights, span = np.convolve(steps, (0.5, 0.5)), t[-1] - t[0]  # by the trapezoidal rule
+        jumps = np.flatnonzero(np.diff(rows.pieces))
+        times[rows.edges[jumps]] = y[jumps] - y[jumps + 1]
+        times[-1] = y[-1]
+        value = float(weights @ y)
         if take.reduction != "integral":
-            weights, end = weights / span, end / span
-    return Weighed(value, weights[None], np.array([end]))
+            value, weights, times = value / span, weights / span, times / span
+            times[-1] -= value / span
+        if take.reduction == "rms":
+            value = math.sqrt(value)
+            weights, times = weights * x / (value or math.nan), 0.5 * times / (value or math.nan)
+    return Weighed(value, weights[None], times[None])
 
 
 def rows_of(take: Take, motion: Trajectory) -> Rows:
     """Return the rows of a quantity, of a vector its length, or of a formula of quantities."""
+    gradients, events = motion.gradients, motion.events.t
     try:
-        return Rows(motion.t, motion.values_of(take.of), motion.events.t)
+        if gradients is None:
+            pieces, t = np.searchsorted(events, motion.t), motion.t
+            unknown, edges = np.full(len(t), np.nan), np.full(len(t), -1)
+            edges[-1] = 0
+            return Rows(t, motion.values_of(take.of), pieces, unknown, edges)
+        quantity, table = gradients.formula(take.of, motion), gradients.rows
     except UsageError as error:
         raise UsageError(f"'{take.text}': {error.message}", error.code) from None
+    k = np.flatnonzero(~table.is_reported)
+    edges = np.full(len(table.t), -1)
+    edges[k] = np.arange(len(k)) // 2
+    edges[-1] = len(k) // 2
+    rates = gradients.rates_in_time(quantity, take.of)
+    return Rows(table.t, gradients.values(quantity), table.pieces, rates, edges)
 
 
 def times_of(event: int, motion: Trajectory, parameters: Sequence[str]) -> Array:
@@ -134,27 +151,6 @@ def times_of(event: int, motion: Trajectory, parameters: Sequence[str]) -> Array
     return gradients.times_of(event)[[gradients.names.index(p) for p in parameters]]
 
 
-def _rate_at_end(text: str, motion: Trajectory) -> float:
-    """Return the rate of a quantity or formula at the end, by those of what it names."""
-    formula = motion.formula(text)
-    used = [x for x in ordered([formula]) if x.op == "symbol"]
-    values, direction = dict[Expr, float](), dict[Expr, Expr]()
-    for x in used:
-        name = str(x.value)
-        rates = ["t"] if name == "t" else motion.rates_of(name) or _rate_of_velocity(name, motion)
-        if not rates:
-            raise UsageError(f"the end of the run varies, and the rate of '{name}' there is not known", "not-varied")
-        direction[x] = symbol(f"d {name}")
-        values[x], values[direction[x]] = motion[name][-1], 1.0 if name == "t" else motion[rates[0]][-1]
-    return float(evaluate(directional([formula], direction), values)[0])
-
-
-def _rate_of_velocity(name: str, motion: Trajectory) -> list[str]:
-    """Return the acceleration of a velocity."""
-    names = motion.tables["v"].columns.names
-    return [motion.tables["a"].columns.names[names.index(name)]] if name in names else []
-
-
 def parts_of(take: Take, sign: float, motion: Trajectory, parameters: Sequence[str]) -> tuple[Slope, ...]:
     """Read a number taken, times a sign, as the sum of the largest of each of these groups of values.
 
@@ -164,11 +160,14 @@ def parts_of(take: Take, sign: float, motion: Trajectory, parameters: Sequence[s
     own = PEAKS.get(take.reduction, ())
     if count_parts(take, sign) > 1:
         rows = rows_of(take, motion)
-        n, groups = len(rows.t), [find_peaks(rows, side) for side in own]
+        groups = [find_peaks(rows, side) for side in own]
         chosen = [_thin(found.values) for found in groups]
-        weights = [side * found.weights_of(k, n) for side, found, k in zip(own, groups, chosen, strict=True)]
-        values = np.concatenate([found.values[k] for found, k in zip(groups, chosen, strict=True)])
-        both = differentiate(take, motion, parameters, Weighed(values, np.vstack(weights), np.zeros(len(values))))
+        parts = [found.weigh(k, rows) for found, k in zip(groups, chosen, strict=True)]
+        values = np.concatenate([part.value for part in parts])
+        weights, times = (
+            np.vstack([side * part[level] for side, part in zip(own, parts, strict=True)]) for level in (1, 2)
+        )
+        both = differentiate(take, motion, parameters, Weighed(values, weights, times))
         return tuple(map(Slope, np.split(values, len(own)), np.split(both.slopes, len(own))))
     found = slope_of(take, motion, parameters)
     return (Slope(np.array([sign * found.value]), sign * found.slopes[None]),)
@@ -193,39 +192,49 @@ class Peaks(NamedTuple):
     values: Array
     around: NDArray[np.intp]
     weights: Array
+    is_row: NDArray[np.bool_]  # whether it is the value of the row
 
-    def weights_of(self, which: Sequence[int], n: int) -> Array:
-        """Return those of all n rows in some of the values."""
-        found = np.zeros((len(which), n))
-        np.add.at(found, (np.arange(len(which))[:, None], self.around[which]), self.weights[which])
-        return found
+    def weigh(self, which: Sequence[int], rows: Rows) -> Weighed:
+        """Return some of the values as sums of all rows, and of the times of edges at which they are."""
+        k = np.asarray(which)
+        weights, times = np.zeros((len(k), len(rows.t))), np.zeros((len(k), rows.edges.max() + 1))
+        np.add.at(weights, (np.arange(len(k))[:, None], self.around[k]), self.weights[k])
+        own = np.flatnonzero(self.is_row[k] & (rows.edges[k] >= 0))
+        times[own, rows.edges[k[own]]] = rows.rates[k[own]]
+        return Weighed(self.values[k], weights, times)
 
 
 def find_peaks(rows: Rows, sign: float) -> Peaks:
     """Find the largest values, or with the sign -1 the least with this sign, in the half steps around every row.
 
-    Beside a peak they are those of the polynomial of fourth degree through five rows, elsewhere those of the rows.
+    Beside a peak they are those of the polynomial of fourth degree through five rows of its piece, elsewhere those of
+    the rows.
     """
-    t, x = rows.t, sign * rows.values
-    n, steps = len(t), np.arange(-BESIDE, BESIDE + 1)
+    t, x, pieces = rows.t, sign * rows.values, rows.pieces
+    n, steps = len(t), np.arange(2 * BESIDE + 1)
     values, around, weights = x.copy(), np.tile(np.arange(n)[:, None], len(steps)), np.zeros((n, len(steps)))
     weights[:, 0] = 1.0
-    k = np.arange(BESIDE, n - BESIDE)
-    is_peak = np.zeros(n, dtype=bool)
-    is_peak[1:-1] = (x[1:-1] >= x[:-2]) & (x[1:-1] >= x[2:])
-    jumps = [np.searchsorted(rows.jumps, t[k + side * BESIDE], side="right") for side in (-1, 1)]
-    k = k[(is_peak[k - 1] | is_peak[k] | is_peak[k + 1]) & (jumps[0] == jumps[1])]
-    around[k] = k[:, None] + steps
-    scale = t[k + 1] - t[k - 1]
-    s = (t[around[k]] - t[k, None]) / scale[:, None]
+    first, last = (np.searchsorted(pieces, pieces, side=side) for side in ("left", "right"))
+    k = np.arange(n)
+    before, after = np.maximum(k - 1, first), np.minimum(k + 1, last - 1)
+    is_peak = (x >= x[before]) & (x >= x[after])
+    k = k[(is_peak[before] | is_peak | is_peak[after]) & (last - first >= len(steps))]
+    window = np.clip(k - BESIDE, first[k], last[k] - len(steps))[:, None] + steps
+    apart = np.diff(t[window], axis=1).min(axis=1) > TYPED * (t[window[:, -1]] - t[window[:, 0]])
+    k, window = k[apart], window[apart]
+    around[k] = window
+    scale = (t[window[:, -1]] - t[window[:, 0]]) / (2 * BESIDE)
+    s = (t[window] - t[k, None]) / scale[:, None]
     powers = np.arange(s.shape[1])
     vandermonde = s[..., None] ** powers
-    c = np.linalg.solve(vandermonde, x[around[k]][..., None])[..., 0]
-    low, high = 0.5 * s[:, BESIDE - 1], 0.5 * s[:, BESIDE + 1]
+    c = np.linalg.solve(vandermonde, x[window][..., None])[..., 0]
+    low, high = (0.5 * (t[beside[k]] - t[k]) / scale for beside in (before, after))
     best = _top(c, low, high)
     weights[k] = np.linalg.solve(vandermonde.transpose(0, 2, 1), (best[:, None] ** powers)[..., None])[..., 0]
-    values[k] = np.einsum("ij,ij->i", weights[k], x[around[k]])
-    return Peaks(values, around, weights)
+    values[k] = np.einsum("ij,ij->i", weights[k], x[window])
+    is_row = np.ones(n, dtype=bool)
+    is_row[k] = best == 0.0
+    return Peaks(values, around, weights, is_row)
 
 
 def _top(c: Array, low: Array, high: Array) -> Array:
