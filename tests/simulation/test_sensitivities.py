@@ -382,7 +382,7 @@ def test_back_in_time_by_all_numbers(coordinates: str) -> None:
     assert len(names) >= 48
     options: dict[str, Any] = {"t_end": 0.01, "step": 0.003, "rtol": 1e-9, "atol": 1e-11}
     forward, backward = (linkwork.sensitivities(mechanism, names, backward=x, **options) for x in (False, True))
-    np.testing.assert_array_equal(forward.q, backward.q)
+    np.testing.assert_allclose(backward.q, forward.q, rtol=1e-10, atol=1e-12)  # programs round each in its own way
     quantities = [forward.q_names[0], "K7.phi", "reaction:O.x", "energy:supplied"]
     check_alike(forward, backward, quantities, names, 1e-9)
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork import optimize, prepare
-from linkwork.errors import NumericalStop
+from linkwork.errors import Interrupted, NumericalStop
 from linkwork.modelfile import load
 from linkwork.studies.descent import Outcome, descend
 from linkwork.studies.slopes import Slope
@@ -136,3 +136,36 @@ def test_studies_among_the_examples(
     motion = made.kinematics(assemble=True, step=0.1 * made.model.simulation.step)
     name = told["minimize"].removeprefix("range(").removesuffix(")")
     assert np.ptp(motion[name]) == pytest.approx(least, rel=2e-3)
+
+
+def test_stated_designs_outside_the_ranges_and_formulas_without_a_number() -> None:
+    """A design outside the ranges is not chosen; why none is chosen is said, with the nearest limit."""
+    model, far = load("slider_crank_driven"), ["range(slider.x) > 100"]
+    with pytest.raises(NumericalStop, match="none of 2 designs has a motion"):
+        optimize(model, {"l1": (5, 9)}, "max(abs(driving:motor))", method="local", driven=True)
+    with pytest.raises(NumericalStop, match=r"'max\(log\(-1 - slider.x\^2\)\)' gives a number"):
+        optimize(model, {"l1": (0.5, 0.9)}, "max(log(-1 - slider.x^2))", method="local", driven=True)
+    with pytest.raises(NumericalStop, match=r"the nearest misses 'range\(slider.x\) > 100' by 0.982 of the bound"):
+        optimize(model, {"l1": (0.5, 0.9)}, "max(slider.x)", subject=far, method="local", driven=True)
+
+
+def test_a_search_that_is_interrupted_keeps_its_best() -> None:
+    told = list[str]()
+
+    def interrupt(part: float, text: str) -> None:
+        told.append(text)
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"the best of \d+ designs is kept") as stopped:
+        optimize(
+            load("slider_crank_driven"),
+            {"l1": (0.5, 0.9)},
+            "max(abs(driving:motor))",
+            method="multistart",
+            driven=True,
+            progress=interrupt,
+        )
+    best = stopped.value.attached["optimum"]
+    assert told
+    assert 0.5 <= best.values["l1"] <= 0.9
+    assert best.best.objective < best.before.objective

@@ -249,12 +249,18 @@ def optimize(
         if given["local"] and given["multistart"]:
             raise UsageError("'local' begins at the stated design, 'multistart' at many; choose one", "no-effect")
         method = "local" if given["local"] else "multistart" if given["multistart"] else "global"
-        with located(model), progress(str(document.data.get("name", model))) as move:
-            found = optimize(
-                build(document, changes), ranges, given["minimize"], maximize=given["maximize"],
-                subject=given["subject"] or (), seed=given["seed"] or 0, method=method, driven=given["kinematics"],
-                progress=move, **options,
-            )  # fmt: skip
+        early: Interrupted | None = None
+        try:
+            with located(model), progress(str(document.data.get("name", model))) as move:
+                found = optimize(
+                    build(document, changes), ranges, given["minimize"], maximize=given["maximize"],
+                    subject=given["subject"] or (), seed=given["seed"] or 0, method=method, driven=given["kinematics"],
+                    progress=move, **options,
+                )  # fmt: skip
+        except Interrupted as end:  # the best so far is shown
+            if "optimum" not in end.attached:
+                raise
+            found, early = end.attached.pop("optimum"), end
     for file in files:
         if file in pages:
             designs = [x for x in (found.before, found.best) if not x.reason]
@@ -263,3 +269,5 @@ def optimize(
         else:
             save(with_parameters(document, {**changes, **found.values}).data, file)
     tell(found.as_dict(), optimum_lines(found), files, json)
+    if early is not None:
+        raise early

@@ -395,6 +395,7 @@ class Adjoint(Gradients):
         slopes = self.partials(quantity, name)
         return np.array([self.pull_one(slopes, w) for w in weights]).reshape(-1, len(self.chosen))
 
+    @np.errstate(all="ignore")
     def pull_one(self, slopes: Mapping[Expr, Array], weights: Array) -> Array:
         """Differentiate a sum of values at the rows by their slopes."""
         e, n_s, rows = self.course.motion.system.equations, self.n_s, self.rows

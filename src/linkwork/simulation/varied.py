@@ -513,11 +513,13 @@ class Gradients:
         values |= dict(zip((TIME, *e.q, *e.v, *e.a, *e.lam), rows.x.T, strict=True))
         return values | dict(zip(WORK, rows.rows[:, n : n + N_WORK].T, strict=True))
 
+    @np.errstate(all="ignore")
     def values(self, quantity: Expr) -> Array:
         """Evaluate an expression at every row."""
         found = evaluate([quantity], self.symbols, numpy_arithmetic())[0]
         return np.broadcast_to(np.asarray(found, dtype=float), self.rows.t.shape)
 
+    @np.errstate(all="ignore")
     def rates_in_time(self, quantity: Expr, name: str) -> Array:
         """Differentiate it by time along the motion; NaN where accelerations or forces vary."""
         e, n_q = self.course.motion.system.equations, len(self.course.motion.system.equations.q)
@@ -529,6 +531,7 @@ class Gradients:
                 found += np.where(slope == 0.0, 0.0, slope * known.get(x, math.nan))
         return found
 
+    @np.errstate(all="ignore")
     def partials(self, quantity: Expr, name: str) -> dict[Expr, Array]:
         """Differentiate an expression by all that may vary in it, time too, at every row."""
         e = self.course.motion.system.equations
@@ -546,6 +549,7 @@ class Gradients:
             self.known[name] = self.find_rates(quantity, name)
         return self.known[name]
 
+    @np.errstate(all="ignore")
     def find_rates(self, quantity: Expr, name: str) -> Array:
         e, found = self.course.motion.system.equations, np.zeros((len(self.rows.t), len(self.chosen)))
         places = {x: k for k, x in enumerate(varying(e, self.chosen))}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork import units
 from linkwork.compiled.mechanism import Mechanism, prepare
-from linkwork.errors import LinkworkError, NumericalStop, UsageError, check_choice, checked_call
+from linkwork.errors import Interrupted, LinkworkError, NumericalStop, UsageError, check_choice, checked_call, quoted
 from linkwork.model import Model
 from linkwork.records import Printed
 from linkwork.studies.descent import Outcome, descend
@@ -32,6 +32,7 @@ from linkwork.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
+NO_NUMBER = "no-number"  # why a design with a motion may not be chosen
 NOT_CLOSED = "cannot-close"  # why a design does not move, as assembly has it
 METHODS = ("global", "local", "multistart")
 COMPARISON = re.compile(r"(.+?)(<=|>=|<|>)(.+)", re.DOTALL)
@@ -162,22 +163,26 @@ def optimize(
     unit, limits = units_of[take], tuple(read_limit(limit.text, units_of[limit.take]) for limit in limits)
     search = Search(trial, names, ranges, take, -1.0 if maximize else 1.0, limits, progress)
     search.check_exact(designs)
-    before = search.sample(stated, trial.move).design
-    if method == "global":
-        search.look_everywhere(seed)
-    if method == "multistart":
-        search.descend_from_many(starts, seed)
-    else:
-        search.descend_best()
+    before, is_whole = search.sample(stated, trial.move).design, True
+    if any(not r.low <= stated[name] <= r.high for name, r in named.items()):  # it may not be chosen
+        search.best = None
+    try:
+        search.run(method, stated, starts, seed)
+    except KeyboardInterrupt:
+        if search.best is None or search.rank(search.best)[0] > 0.0:
+            raise
+        is_whole = False
     best = search.best
     assert best is not None
     if search.rank(best)[0] > 0.0:
-        reasons = f" ({best.reason})" if best.reason else ""
-        message = f"none of {search.tried} designs has a motion that satisfies all limits{reasons}"
-        raise NumericalStop(f"{message}; widen ranges or limits", "no-design")
+        raise NumericalStop(f"{search.explain(best)}; widen ranges or limits", "no-design")
     counts = search.tried, search.failed
     best = search.sample(best.values, trial.move).design  # by the motion alone, as others see it
-    return Optimum(mechanism, take, maximize is not None, limits, unit, before, best, *counts, trial, search.is_exact)
+    aim = mechanism, take, maximize is not None, limits, unit
+    found = Optimum(*aim, before, best, *counts, trial, search.is_exact)
+    if not is_whole:
+        raise Interrupted(f"interrupted; the best of {counts[0]} designs is kept", optimum=found)
+    return found
 
 
 def _inside(names: Sequence[str], ranges: Sequence[Range]) -> list[dict[str, float]]:
@@ -241,7 +246,7 @@ class Search:
             if isinstance(error, NumericalStop) and error.code == "lock-up" and self.is_exact:
                 lack = self.trial.lock(named, error)
         if motion is not None and not all(map(math.isfinite, (found.objective, *found.excess))):
-            reason, motion = "no-number", None
+            reason, motion = NO_NUMBER, None
         if motion is None:
             self.failed += 1
             found = replace(found, reason=reason, objective=math.nan)
@@ -289,6 +294,15 @@ class Search:
         """Return where a design is in the unit cube."""
         return (np.array([values[name] for name in self.names]) - self.low) / self.span
 
+    def run(self, method: str, stated: Mapping[str, float], starts: int, seed: int) -> None:
+        """Search by this method."""
+        if method == "multistart":
+            self.descend_from_many(starts, seed)
+            return
+        if method == "global":
+            self.look_everywhere(seed)
+        self.descend(self.place(self.best.values if self.best else stated))
+
     def look_everywhere(self, seed: int) -> None:
         from scipy.optimize import differential_evolution
 
@@ -313,20 +327,25 @@ class Search:
             seed=seed,
         )
 
-    def descend_best(self) -> None:
-        """Go down from the best design."""
-        assert self.best is not None
-        self.descend(self.place(self.best.values))
+    def explain(self, best: Design) -> str:
+        """Say why none of the designs may be chosen, the best among them."""
+        none = f"none of {self.tried} designs"
+        if best.reason == NO_NUMBER:
+            texts = (self.take.text, *(limit.take.text for limit in self.limits))
+            return f"in {none} {quoted(dict.fromkeys(texts))} gives a number"
+        if best.reason:
+            return f"{none} has a motion that satisfies all limits ({best.reason})"
+        excess, worst = max((x / limit.size, limit.text) for x, limit in zip(best.excess, self.limits, strict=True))
+        return f"{none} satisfies all limits: the nearest misses '{worst}' by {excess:.3g} of the bound"
 
     def descend_from_many(self, starts: int, seed: int) -> None:
         """Go down from designs all over the ranges."""
         from scipy.stats import qmc
 
-        assert self.best is not None
         points = qmc.Sobol(len(self.names), seed=seed).random(starts)
         for k, u in enumerate(points):
             self.descend(u)
-            if self.progress is not None:
+            if self.progress is not None and self.best is not None:
                 self.progress((k + 1) / len(points), f"{self.tried} designs, best {self.best.objective:.6g}")
 
     def descend(self, u: Array) -> None:
