@@ -36,6 +36,8 @@ ELSEWHERE = {
         "happen",
         "find_zeros",
         "are_bounded",
+        "find_rank",
+        "find_scales",
         "sample",
         "advance_lanes",
         "report_lanes",

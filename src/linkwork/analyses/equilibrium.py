@@ -181,7 +181,7 @@ class Rest:
     def limited(self, x: Array) -> Array:
         """Return a step shortened to what sines and cosines are nearly linear over."""
         dx = self.Z @ x[: self.Z.shape[1]]
-        spread = max(self.tangent.length, self.place.far)  # of long chains more than their longest link
+        spread = max(self.tangent.length, self.place.scaled.far)  # of long chains more than their longest link
         by = np.where(self.place.equations.turning, 1.0, spread)
         return x / max(1.0, float(np.abs(dx / by).max(initial=0.0)) / REACH)
 

@@ -22,6 +22,7 @@ from linkwork.elements.kinds import FORCE_UNITS, UNITS, Columns, Coordinate, Cou
 from linkwork.elements.signals import INPUT, OUTPUT, STATE, StateCoordinate
 from linkwork.elements.spatial import near, wrapped
 from linkwork.elements.vectors import SHORTEST
+from linkwork.equations.survey import write_layout
 from linkwork.expressions.derivatives import directional, jacobian
 from linkwork.expressions.evaluation import Tape, ordered, substitute
 from linkwork.expressions.graph import ONE, ZERO, Expr, symbol
@@ -343,6 +344,16 @@ class Equations:
     def is_diagonal(self) -> bool:
         """Return whether M is."""
         return self.hints.chain is None and all(i == j for i, j in self.M)
+
+    @derived
+    def layout(self) -> NDArray[np.float64]:
+        """Return what the values of `constraints` and `linear` belong to, see survey.py."""
+        (i, j), M, chain = self.pattern, [*self.M] if self.hints.chain is None else [], self.hints.chain
+        n_masses = len(M) if chain is None else len(chain.M) + sum(len(x.X) + len(x.H) for x in chain.tree.links)
+        flags = int(self.hints.arm is not None), int(self.is_diagonal), int(self.chart.kind == "stated")
+        numbers = len(self.q), len(self.v), len(self.Psi), len(i), len(self.reversals), n_masses, *flags
+        places = [[k[side] for k in M] or [0] * n_masses for side in (0, 1)]
+        return write_layout(numbers, i, j, self.arms, self.lengths, *places)
 
     @derived
     def diagonal(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

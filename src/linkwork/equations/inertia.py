@@ -22,6 +22,7 @@ class Inertia:
 
     equations: Equations
     entries: Array
+    is_known: bool = False  # to be regular
 
     @kept
     def full(self) -> Array:
@@ -104,6 +105,8 @@ class Inertia:
     @kept
     def is_regular(self) -> bool:
         """Return whether M is regular: every motion has inertia, also a combination of several velocities."""
+        if self.is_known:
+            return True
         if not all(x > 0.0 for x in self.diagonal.tolist()):
             return False
         if self.equations.is_diagonal:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from linkwork.equations.equations import TIME, Equations, Row
 from linkwork.equations.inertia import Inertia
 from linkwork.equations.programs import LOCAL, Source, constraints, linear, retract
+from linkwork.equations.survey import LEAST_LEFT, LEAST_ROW, Ranked, Scaled, ranked, scaled, survey_rank, survey_scales
 from linkwork.expressions.graph import Expr
 from linkwork.linalg.rank import (
     FEW,
@@ -28,6 +28,7 @@ from linkwork.linalg.rank import (
     sparse,
     svd,
 )
+from linkwork.native.kernels import slices_of
 from linkwork.native.lowering import compile_programs
 from linkwork.records import changed, kept
 from linkwork.sequences.entries import dense
@@ -39,9 +40,6 @@ Weights: TypeAlias = Literal["mass", "unit", "plain", "none"]
 Code: TypeAlias = Mapping[str, Callable[[Array], Array]]
 
 OFF = 1e-2  # of the scale of a coordinate: a position off the constraints that is still near
-LEAST_ROW = 1e-3  # of its smallest entry at the usual scale: a row that vanishes at the start is not left out later
-LEAST_LEFT = 1e-4  # of a diagonal entry, that the other rows leave: a row that is as good as independent
-FAR = 1e-3  # of the distance from the origin: no length of a mechanism counts as smaller, its digits would be lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +117,8 @@ class Place:
     @kept
     def mass(self) -> Inertia:
         e = self.equations
-        return Inertia(e, self._linear[len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None) :])
+        entries = self._linear[len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None) :]
+        return Inertia(e, entries, self.ranked is not None)
 
     @property
     def M(self) -> Array:
@@ -143,9 +142,16 @@ class Place:
         return self.code["report"](np.concatenate([[self.t], self.q, self.v, rest]))
 
     @kept
+    def scaled(self) -> Scaled:
+        """Return the scales of the mechanism here, and what is measured by them."""
+        e, x = self.equations, np.concatenate([self.q, self.v, self._gaps, self._linear])
+        n = len(e.lengths)
+        return Scaled.over(survey_scales(e.layout, x[None], n)[0], slices_of(scaled, n))
+
+    @property
     def is_finite(self) -> bool:
-        """Return whether constraints, Jacobian and inertia have values here, as decompositions need them."""
-        return all(map(math.isfinite, (*self._gaps.tolist(), *self._linear.tolist())))
+        """Whether constraints, Jacobian and inertia have values here, as decompositions need them."""
+        return self.scaled.is_finite
 
     def of_bodies(self) -> tuple[Array, Array]:
         """Return q and v of the bodies, whatever the coordinates."""
@@ -166,7 +172,8 @@ class Place:
         body, (q, v) = self.equations.chart.body, self.of_bodies()
         if body is None or self.stated is None:
             return math.inf
-        by = [self.length if is_length else 1.0 for is_length in body.lengths[: len(self.stated)].tolist()]
+        length = self.length
+        by = [length if is_length else 1.0 for is_length in body.lengths[: len(self.stated)].tolist()]
         pairs = [(x / s, y / s) for x, y, s in zip((*q.tolist(), *v.tolist()), self.stated.tolist(), by, strict=True)]
         rates = pairs[len(q) :]
         fastest = max((max(abs(x), abs(y)) for x, y in rates), default=0.0) or 1.0
@@ -190,34 +197,20 @@ class Place:
         """Return a place of the same mechanism in other coordinates; by machine code if this one has it."""
         return Place(e, q, v, self.t, compile_local(e) if self.code else {}, self.stated)
 
-    @kept
+    @property
     def length(self) -> float:
-        """Return a length of the mechanism: the longest arm at which a turn moves a joint, else how far its bodies
-        spread.
-        """
-        return max(self.arm or self.far, FAR * self.far) or 1.0
+        """A length of the mechanism, see `Scaled`."""
+        return self.scaled.length
 
-    @kept
-    def far(self) -> float:
-        """Return the largest length among the coordinates; 0 if there is none but rounding."""
-        lengths = compress(self.q.tolist(), self.equations.lengths.tolist())
-        largest = max(map(abs, lengths), default=0.0)
-        return largest if largest > ROUNDING else 0.0
-
-    @kept
+    @property
     def arm(self) -> float:
-        """Return the longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
-        e = self.equations
-        if e.hints.arm is not None:
-            longest = float(self._linear[len(e.Psi_q) + len(e.reversals)])
-        else:
-            longest = max(map(abs, compress(self.entries.tolist(), e.arms.tolist())), default=0.0)
-        return longest if longest > ROUNDING * max(self.far, 1.0) else 0.0
+        """The longest at which a turn moves a joint; 0 if there is none, or none but rounding."""
+        return self.scaled.arm
 
-    @kept
+    @property
     def scales(self) -> Array:
-        """Return the scales of q, v and the rows of Psi: the length of the mechanism, a radian, one."""
-        return np.where(self.equations.lengths, self.length, 1.0)
+        """The scales of q, v and the rows of Psi: the length of the mechanism, a radian, one."""
+        return self.scaled.scales
 
     @kept
     def q_scale(self) -> Array:
@@ -231,10 +224,10 @@ class Place:
     def row_scale(self) -> Array:
         return self.scales[len(self.q) + len(self.v) :]
 
-    @kept
+    @property
     def gap(self) -> float:
-        """Return the largest |Psi|, by the scales of its rows."""
-        return largest(self.Psi, self.row_scale)
+        """The largest |Psi|, by the scales of its rows."""
+        return self.scaled.gap
 
     def scaled_jacobian(self, weights: Weights, kept: Sequence[int] = ()) -> tuple[Array, Array]:
         """Return Psi_q W^-1/2 and W^-1/2, without the columns `kept`.
@@ -272,13 +265,23 @@ class Place:
         return replace(self, equations=self.equations.of_positions, code={}) if self.equations.slips else self
 
     @property
-    def rank(self) -> Rank:
+    def rank(self) -> Ranked | Rank:
         """The rank of Psi_q, decided in the metric of M^-1, rows scaled to length one."""
-        return self.rows.rank
+        return self.ranked or self.rows.rank
+
+    @kept
+    def ranked(self) -> Ranked | None:
+        """Return how rows depend on each other, if M is known to be regular and rows are few."""
+        e = self.equations
+        if e.hints.chain is not None or len(e.Psi) > FEW or not self.is_finite:
+            return None
+        x, sizes = np.concatenate([self._linear, self.scales]), (len(e.v), len(e.Psi))
+        found = Ranked.over(survey_rank(e.layout, x[None], *sizes)[0], slices_of(ranked, *sizes))
+        return found if found.is_known else None
 
 
 # What a place finds out that depends on t and q alone.
-OF_POSITION = ("_linear", "entries", "Psi_q", "mass", "far", "arm", "length", "scales", "gap", "is_open", "rows")
+OF_POSITION = ("_linear", "entries", "Psi_q", "mass", "ranked", "is_open", "rows")
 
 
 def compile_local(e: Equations) -> Code:
@@ -293,15 +296,6 @@ def compile_local(e: Equations) -> Code:
 def aside(n: int) -> Array:
     """Return a direction that no mechanism singles out, the same in every run."""
     return np.random.default_rng(0).normal(size=n)
-
-
-def largest(x: Array, by: Array) -> float:
-    """Return the largest |x| on these scales, NaN if one is.
-
-    Of few numbers, for which lists are quicker than arrays.
-    """
-    sizes = [abs(value) / scale for value, scale in zip(x.tolist(), by.tolist(), strict=True)]
-    return math.nan if any(map(math.isnan, sizes)) else max(sizes, default=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,13 +373,9 @@ class Rows:
 
     @kept
     def size(self) -> Array:
-        """Return diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero: by this eps of each row is
-        measured.
-
-        A row that vanishes here is not left out: it will not stay below LEAST_ROW of what its smallest entry would be
-        on the scales of the mechanism. Where a light body makes the diagonal so large that other rows, which hold that
-        body, leave less than LEAST_LEFT of it, eps follows what they leave.
-        """
+        """Return diag(Psi_q M^-1 Psi_q^T), M by its diagonal, filled where it is zero; see `survey.find_size`."""
+        if (found := self.place.ranked) is not None:
+            return found.size
         e, m = self.place.equations, len(self.place.equations.Psi)
         i, j = e.pattern
         inertia = self.place.mass.sizes[j]
@@ -402,12 +392,12 @@ class Rows:
     @kept
     def independent(self) -> tuple[int, ...]:
         """Choose as many rows as the rank says, in order, for the least dependence on each other."""
-        if self.rank.rank == len(self.place.Psi):
+        if self.place.rank.rank == len(self.place.Psi):
             return tuple(range(len(self.place.Psi)))
         from scipy.linalg import qr
 
         order = qr(self._unit.T, mode="r", pivoting=True)[1]
-        return tuple(sorted(order[: self.rank.rank].tolist()))
+        return tuple(sorted(order[: self.place.rank.rank].tolist()))
 
     def independence_of(self, rows: Sequence[int]) -> float:
         """Return the smallest singular value of these rows, each of length one: 0 where one depends on the others."""
@@ -416,20 +406,20 @@ class Rows:
     @kept
     def redundant(self) -> int:
         """Return how many rows depend on others."""
-        return len(self.place.Psi) - self.rank.rank - int(np.count_nonzero(self.place.is_open))
+        return len(self.place.Psi) - self.place.rank.rank - int(np.count_nonzero(self.place.is_open))
 
     @kept
     def depend_only_here(self) -> bool:
         """Return whether rows depend on others only where the joints are closed, as in an overconstrained linkage."""
-        if self.rank.rank == len(self.place.Psi):
+        if self.place.rank.rank == len(self.place.Psi):
             return False
-        return self.place.moved(OFF * self.place.v_scale * aside(len(self.place.v))).rank.rank > self.rank.rank
+        return self.place.moved(OFF * self.place.v_scale * aside(len(self.place.v))).rank.rank > self.place.rank.rank
 
     @kept
     def dependent(self) -> tuple[Row, ...]:
         """Return the rows that take part in a dependence."""
-        if self.rank.rank == len(self.place.Psi):
+        if self.place.rank.rank == len(self.place.Psi):
             return ()
-        U = self.left_singular_vectors[:, self.rank.rank :]
+        U = self.left_singular_vectors[:, self.place.rank.rank :]
         involved = (np.max(np.abs(U), axis=1, initial=0.0) > TYPED) & ~self.place.is_open
         return tuple(row for row, yes in zip(self.place.equations.rows, involved, strict=True) if yes)

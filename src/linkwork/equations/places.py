@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Array
 from linkwork.equations.equations import Equations
-from linkwork.equations.place import FAR, LEAST_LEFT, LEAST_ROW, OFF, Place, aside
-from linkwork.linalg.rank import HUGE, RANK_TOLERANCE, TINY
+from linkwork.equations.place import OFF, Place, aside
+from linkwork.equations.survey import ranked, scaled, survey_rank, survey_scales
+from linkwork.linalg.rank import TINY
+from linkwork.native.kernels import offsets_of
 from linkwork.native.lowering import NativeFunction
 from linkwork.native.rows import evaluate_rows
 from linkwork.records import kept
-from linkwork.tolerances import NEGLIGIBLE, ROUNDING
+from linkwork.tolerances import ROUNDING
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -90,8 +92,18 @@ class Places:
         return self._linear[:, len(e.Psi_q) + len(e.reversals) + (e.hints.arm is not None) :]
 
     @kept
+    def _scaled(self) -> tuple[Array, Any]:
+        """Return what `survey` finds of scales in rows, and the columns of it."""
+        x, n = np.hstack([self.q, self.v, self._gaps, self._linear]), len(self.equations.lengths)
+        return survey_scales(self.equations.layout, x, n), offsets_of(scaled, n)
+
+    def _of_scales(self, name: str) -> Array:
+        found, columns = self._scaled
+        return np.asarray(found[:, getattr(columns, name)])
+
+    @property
     def is_finite(self) -> Flags:
-        return np.asarray(np.isfinite(self._gaps).all(axis=1) & np.isfinite(self._linear).all(axis=1))
+        return np.asarray(self._of_scales("is_finite").view(np.int64) != 0)
 
     def __getitem__(self, k: int) -> Place:
         """Return one of the states."""
@@ -123,28 +135,18 @@ class Places:
         away[:, n_q:] /= np.where(fastest > 0.0, fastest, 1.0)[:, None]
         return np.asarray(away.max(axis=1, initial=0.0))
 
-    @kept
+    @property
     def length(self) -> Array:
-        found = np.maximum(np.where(self.arm > 0.0, self.arm, self.far), FAR * self.far)
-        return np.where(found > 0.0, found, 1.0)
+        return self._of_scales("length")
 
-    @kept
-    def far(self) -> Array:
-        largest = np.abs(self.q[:, self.equations.lengths[: self.q.shape[1]]]).max(axis=1, initial=0.0)
-        return np.where(largest > ROUNDING, largest, 0.0)
-
-    @kept
+    @property
     def arm(self) -> Array:
-        e = self.equations
-        if e.hints.arm is not None:
-            longest = self._linear[:, len(e.Psi_q) + len(e.reversals)]
-        else:
-            longest = np.abs(self.entries[:, e.arms]).max(axis=1, initial=0.0)
-        return np.where(longest > ROUNDING * np.maximum(self.far, 1.0), longest, 0.0)
+        return self._of_scales("arm")
 
-    @kept
+    @property
     def scales(self) -> Array:
-        return np.where(self.equations.lengths, self.length[:, None], 1.0)
+        found, columns = self._scaled
+        return found[:, columns.scales : columns.rest]
 
     @property
     def q_scale(self) -> Array:
@@ -158,51 +160,64 @@ class Places:
     def row_scale(self) -> Array:
         return self.scales[:, self.q.shape[1] + self.v.shape[1] :]
 
-    @kept
+    @property
     def gap(self) -> Array:
-        return np.asarray((np.abs(self.Psi) / self.row_scale).max(axis=1, initial=0.0))
+        return self._of_scales("gap")
 
     @property
     def speed(self) -> Array:
         """The largest velocity on its scale."""
-        return np.asarray((np.abs(self.v) / self.v_scale).max(axis=1, initial=0.0))
+        return self._of_scales("speed")
 
     @property
     def rate(self) -> Array:
         """The largest |Psi_dot| on the scale of its row."""
-        return np.asarray((np.abs(self.Psi_dot) / self.row_scale).max(axis=1, initial=0.0))
+        return self._of_scales("rate")
 
     @kept
-    def diagonal(self) -> Array:
-        """Return the diagonal of M."""
-        found, (entries, rows) = np.zeros(self.v.shape), self.equations.diagonal
-        found[:, rows] = self._inertia[:, entries]
-        return found
+    def _ranked(self) -> tuple[Array, Any]:
+        """Return what `survey` finds of rows, and the columns of it."""
+        e, sizes = self.equations, (len(self.equations.v), self.m)
+        return survey_rank(e.layout, np.hstack([self._linear, self.scales]), *sizes), offsets_of(ranked, *sizes)
 
-    @kept
-    def _roots(self) -> tuple[Flags, Array]:
-        """Return where M is regular, and R with M^-1 = R R^T there."""
-        n, e = self.v.shape[1], self.equations
-        full, positive = np.zeros((len(self.q), n, n)), np.asarray((self.diagonal > 0.0).all(axis=1))
-        if e.M:
-            full[:, *np.array(list(e.M)).T] = self._inertia
-        full[~positive] = np.eye(n)
-        scale = np.where(positive[:, None], 1.0 / np.sqrt(self.diagonal), 1.0)
-        lower = _each(np.linalg.cholesky, scale[:, :, None] * full * scale[:, None, :])
-        roots = scale[:, :, None] * np.swapaxes(np.linalg.inv(lower), 1, 2)
-        own = np.sqrt(self.diagonal)[:, :, None] * roots
-        size = NEGLIGIBLE * np.sum(own * own, axis=(1, 2))
-        is_regular = np.asarray(positive & np.isfinite(size))
-        for k in np.flatnonzero(is_regular & (size >= 1.0)).tolist():
-            is_regular[k] = NEGLIGIBLE * np.linalg.svd(own[k], compute_uv=False)[0] ** 2 < 1.0
-        return is_regular, roots
-
-    @kept
+    @property
     def is_regular(self) -> Flags:
-        """Return whether M is regular, and known to be."""
-        if self.equations.hints.chain is not None:  # whose M is not formed
-            return np.zeros(len(self.q), dtype=bool)
-        return np.asarray((self.diagonal > 0.0).all(axis=1)) if self.equations.is_diagonal else self._roots[0]
+        """Whether M is regular, and known to be; that of a chain is not formed."""
+        found, columns = self._ranked
+        is_known: Flags = found[:, columns.is_known].view(np.int64) != 0
+        return is_known & (self.equations.hints.chain is None)
+
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal of M."""
+        found, columns = self._ranked
+        return found[:, columns.diagonal : columns.rest]
+
+    @property
+    def rank(self) -> NDArray[np.intp]:
+        found, columns = self._ranked
+        return found[:, columns.rank].view(np.int64)
+
+    @property
+    def smallest(self) -> Array:
+        """The smallest singular value kept, 1 if there is none."""
+        found, columns = self._ranked
+        return found[:, columns.smallest]
+
+    @property
+    def size(self) -> Array:
+        """diag(Psi_q M^-1 Psi_q^T), see `survey.find_size`."""
+        found, columns = self._ranked
+        return found[:, columns.size : columns.diagonal]
+
+    @kept
+    def _roots(self) -> Array:
+        """Return R with M^-1 = R R^T where M is regular."""
+        n, scale = self.v.shape[1], 1.0 / np.sqrt(self.diagonal)
+        full = np.zeros((len(self.q), n, n))
+        full[:, *np.array(list(self.equations.M)).T] = self._inertia
+        lower = _each(np.linalg.cholesky, scale[:, :, None] * full * scale[:, None, :])
+        return np.asarray(scale[:, :, None] * np.swapaxes(np.linalg.inv(lower), 1, 2))
 
     @kept
     def _ratio(self) -> Array:
@@ -222,7 +237,7 @@ class Places:
         if self.equations.is_diagonal:
             scaled = self.entries * (1.0 / np.sqrt(self.diagonal))[:, self.equations.pattern[1]]
             return self.matrices(scaled), np.sqrt(self._sums(scaled * scaled))
-        J = self.Psi_q @ self._roots[1]
+        J = self.Psi_q @ self._roots
         return J, np.asarray(np.linalg.norm(J, axis=2))
 
     @property
@@ -237,53 +252,6 @@ class Places:
         vanishing = np.sqrt(self._sums((self.entries * self._ratio) ** 2)) <= least
         J, lengths = self._by_mass
         return np.where(vanishing[:, :, None], 0.0, J / np.maximum(lengths, TINY)[:, :, None])
-
-    @kept
-    def singular_values(self) -> Array:
-        """Return the singular values of `unit`, largest first.
-
-        Zeros follow where there are more rows than velocities.
-        """
-        found = np.zeros((len(self.q), self.m))
-        if found.size and self.v.size:
-            known: Flags = np.asarray(np.isfinite(self.unit).all(axis=(1, 2)))
-            values = np.linalg.svd(np.where(known[:, None, None], self.unit, 0.0), compute_uv=False)
-            found[:, : values.shape[1]] = values
-        return found
-
-    @kept
-    def rank(self) -> NDArray[np.intp]:
-        values = self.singular_values
-        return np.asarray((values > RANK_TOLERANCE * values.max(axis=1, initial=0.0)[:, None]).sum(axis=1))
-
-    @kept
-    def smallest(self) -> Array:
-        """Return the smallest singular value kept, 1 if there is none."""
-        if not self.m:
-            return np.ones(len(self.q))
-        last = np.take_along_axis(self.singular_values, np.maximum(self.rank - 1, 0)[:, None], axis=1)[:, 0]
-        return np.where(self.rank > 0, last, 1.0)
-
-    @kept
-    def size(self) -> Array:
-        """Return diag(Psi_q M^-1 Psi_q^T), see Rows.size."""
-        e, m = self.equations, self.m
-        i, j = e.pattern
-        inertia = self.diagonal[:, j]
-        usual, entries = np.full((len(self.q), m), HUGE), self.entries / np.sqrt(inertia)
-        for row, x in zip(i.tolist(), (1.0 / (self._ratio * self._ratio * inertia)).T, strict=True):
-            usual[:, row] = np.minimum(usual[:, row], x)
-        size: Array = np.maximum(self._sums(entries * entries), LEAST_ROW * usual)
-        least = self.smallest**2 if e.is_diagonal else np.zeros(len(self.q))
-        low = np.flatnonzero((self.rank == m) & (least < LEAST_LEFT)) if m else np.empty(0, dtype=np.intp)
-        if len(low):
-            J = self.matrices(entries / np.sqrt(size)[:, i])[low]
-            R = np.asarray(np.linalg.qr(np.swapaxes(J, 1, 2), mode="r"))
-            inverse = _each(np.linalg.inv, R)
-            for k in np.flatnonzero(~np.isfinite(inverse).all(axis=(1, 2))).tolist():
-                inverse[k] = np.linalg.pinv(R[k])  # of rows that depend on others in this very place
-            size[low] = size[low] * np.minimum(1.0, 1.0 / np.sum(inverse**2, axis=2) / LEAST_LEFT)
-        return size
 
     @kept
     def depend_only_here(self) -> Flags:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkwork.equations.place import LEAST_ROW
 from linkwork.equations.solution import EPS
+from linkwork.equations.survey import LEAST_ROW
 from linkwork.formulations import Formulation
 from linkwork.lecture.decompositions import (
     complete_pivots,

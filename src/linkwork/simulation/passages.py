@@ -97,7 +97,7 @@ def note_near(start: Place, t: Array, q: Array, log_det: Array, passed: Sequence
     """Note where rows come near a singular position without passing one."""
 
     def least(k: int) -> float:
-        return float(replace(start, t=float(t[k]), q=q[k]).rank.values[start.rank.rank - 1])
+        return float(replace(start, t=float(t[k]), q=q[k]).rows.rank.values[start.rank.rank - 1])
 
     is_near = np.exp(0.5 * (log_det - log_det.max())) < NEAR
     usual = least(int(log_det.argmax())) if is_near.any() else 1.0

@@ -97,7 +97,7 @@ def check(
     equations = mechanism.equations
     given = restart(mechanism.place(), None, None, weights, assemble, keep)
     start = find_start(given, weights, any_distance=assemble, keep=keep)
-    bodies, rank = follow_bodies(start), start.place.rank
+    bodies, rank = follow_bodies(start), start.place.rows.rank
     m, n = len(equations.Psi), len(equations.v)
     return Report(
         name=mechanism.model.name,
@@ -170,7 +170,7 @@ def explain_redundancy(place: Place) -> Redundancy:
 
 def note_start(model: Model, start: Fitted, q: Given = None, v: Given = None) -> Iterator[Note]:
     """Yield notes on the start, from these values or those of the model, that are no errors."""
-    m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rank
+    m, n, rank = len(start.place.Psi), len(start.place.v), start.place.rows.rank
     if rank.uncertain:
         yield Note("rank-uncertain", values=rank.values[-4:].tolist())
     if start.place.rows.redundant:

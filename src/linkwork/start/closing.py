@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.equations.equations import Equations, Row
-from linkwork.equations.place import Place, Weights, largest
+from linkwork.equations.place import Place, Weights
 from linkwork.errors import (
     ModelError,
     UsageError,
@@ -568,12 +568,12 @@ def minimize_gap(place: Place, kept: Sequence[int] = ()) -> Place:
 
 def speed_of(place: Place) -> float:
     """Return the largest velocity on its scale."""
-    return largest(place.v, place.v_scale)
+    return place.scaled.speed
 
 
 def rate_of(place: Place) -> float:
     """Return the largest |Psi_dot| on the scale of its row."""
-    return largest(place.Psi_dot, place.row_scale)
+    return place.scaled.rate
 
 
 def is_aligned(place: Place) -> bool:

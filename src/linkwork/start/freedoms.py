@@ -73,7 +73,7 @@ def share_freedoms(place: Place, of_driver: NDArray[np.bool_]) -> Shared:
 
 def explain_singular_start(place: Place) -> ModelError:
     """Return the error for a mechanism that starts where its constraints lose rank."""
-    rank = place.rank
+    rank = place.rows.rank
     J, root = place.scaled_jacobian("unit")
     loose = root @ null_space(J).T
     ways = "; or ".join(describe_motions(place.equations, reduce_basis(place.equations, loose)))
