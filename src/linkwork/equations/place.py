@@ -235,6 +235,13 @@ class Place:
         W is M, or of unit weights the squares of 1/length for shifts and 1 for turns; also where M is singular. Plainly
         it is the identity, metres and radians counting alike.
         """
+        return self._by_mass if weights == "mass" and not kept else self._scaled_by(weights, kept)
+
+    @kept
+    def _by_mass(self) -> tuple[Array, Array]:
+        return self._scaled_by("mass", ())
+
+    def _scaled_by(self, weights: Weights, kept: Sequence[int]) -> tuple[Array, Array]:
         free = np.delete(np.arange(len(self.v)), list(kept))
         by_mass = weights == "mass" and self.mass.is_regular
         if by_mass and not self.equations.is_diagonal:
@@ -281,7 +288,7 @@ class Place:
 
 
 # What a place finds out that depends on t and q alone.
-OF_POSITION = ("_linear", "entries", "Psi_q", "mass", "ranked", "is_open", "rows")
+OF_POSITION = ("_linear", "entries", "Psi_q", "mass", "_by_mass", "ranked", "is_open", "rows")
 
 
 def compile_local(e: Equations) -> Code:

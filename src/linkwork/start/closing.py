@@ -497,7 +497,9 @@ def _approach_twice(place: Place, weights: Weights, kept: Sequence[int]) -> tupl
 def _closing_jacobian(place: Place, weights: Weights, kept: Sequence[int]) -> tuple[Array, Array]:
     """Return Psi_q W^-1/2 and W^-1/2, with zeros in rows of velocities: these hold no position."""
     J, root = place.scaled_jacobian(weights, kept)
-    J[[*place.equations.slips]] = 0.0
+    if place.equations.slips:
+        J = J.copy()
+        J[[*place.equations.slips]] = 0.0
     return J, root
 
 
