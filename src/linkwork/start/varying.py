@@ -23,12 +23,12 @@ from linkwork.equations.equations import Equations
 from linkwork.equations.linear import multiply
 from linkwork.equations.place import Place, Weights
 from linkwork.equations.varied import vary
-from linkwork.errors import UsageError
+from linkwork.errors import UsageError, quoted
 from linkwork.expressions.graph import ZERO, Expr
 from linkwork.linalg.newton import MAX_ITERATIONS
 from linkwork.linalg.rank import RANK_TOLERANCE, check_finite
 from linkwork.start.closing import Given, find_start
-from linkwork.tolerances import ROUNDING
+from linkwork.tolerances import HALF_THE_DIGITS, ROUNDING
 
 Array = NDArray[np.float64]
 
@@ -177,7 +177,19 @@ def _correct(at: Varied, weights: Weights, kept: Sequence[int], level: str) -> t
     if level == "q":
         rates[[n + i for i in e.slips]] = 0.0
     of_dx[free] = -inverse[: len(free)] @ np.vstack([rates[free], rates[n:]])
+    if not is_regular and level == "q":
+        check_neighbours(at, J @ of_dx, rates[n:])
     return dx, of_dx
+
+
+def check_neighbours(at: Varied, moved: Array, open_by: Array) -> None:
+    """Raise UsageError where joints that depend on each other would no longer close: moved + open_by is not 0."""
+    left = np.abs((moved + open_by) / at.place.row_scale[:, None]).max(axis=0, initial=0.0)
+    sizes = [abs(at.place.equations.parameters.get(p, 0.0)) for p in at.seeds]
+    gaps = zip(at.seeds, left * sizes, strict=True)  # of a parameter that is changed by itself, linearized
+    if alone := [str(p.value).rstrip("'") for p, gap in gaps if gap > HALF_THE_DIGITS]:
+        message = f"with any other value of {quoted(alone)} the loops would not close, so that there is no derivative"
+        raise UsageError(message, "not-varied")
 
 
 def _close(at: Varied, weights: Weights, kept: Sequence[int]) -> Varied:
