@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from published import REFERENCE
 from scipy.integrate import solve_ivp
 
-from linkwork import batch, kinematics, load, loads, simulate
+from linkwork import SpatialModel, batch, kinematics, load, loads, sensitivities, simulate
 from linkwork.trajectory import Trajectory
 
 MODELS = REFERENCE / "trust"
@@ -108,3 +108,16 @@ def test_turns_of_a_batch_and_of_a_driven_joint_do_not_depend_on_report_times() 
     driven = PUSHED.replace("simulation:", "drivers: {m: {joint: O, motion: '9*sin(2*t)'}}\nsimulation:")
     motion = kinematics(loads(driven), step=1.1)
     np.testing.assert_allclose(motion["joint:O.angle"], 9.0 * np.sin(2.0 * motion.t), atol=1e-9)
+
+
+def test_an_angle_varies_with_the_direction_from_which_it_is_measured() -> None:
+    """theta = 2 t - b, in the coordinates and among the joints, back and beyond half a turn."""
+    m = SpatialModel("wheel", b=0.3)
+    m.gravity = (0, 0, 0)
+    m.fix(O=(0, 0, 0))
+    wheel = m.body("wheel", mass=1, inertia=(1, 2, 3), angular_velocity=(0, 0, 2), points={"O": (0, 0, 0)})
+    m.revolute("O", m.ground, wheel, axis=(0, 0, 1), zero=("cos(b)", "sin(b)", 0), zero_j=(1, 0, 0))
+    motion = sensitivities(m, ["b"], t_end=3.0, step=1.5)
+    for name in ("O.angle", "joint:O.angle"):
+        np.testing.assert_allclose(motion[name], 2.0 * motion.t - 0.3, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(motion.gradient(name, "b"), -1.0, rtol=0, atol=1e-9)

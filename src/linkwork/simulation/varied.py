@@ -450,8 +450,9 @@ class Gradients:
         energies = (e.energy.kinetic, e.energy.potential, dissipated, supplied)
         known = dict(zip(ENERGY.names, energies, strict=True))
         known["energy:drift"] = e.energy.kinetic + e.energy.potential + dissipated - supplied
+        turns = {x.carried: x.value for x in e.chart.counted}  # what is carried varies with where it began, too
         for kind, own in (*zip(e.chart.state, (e.q, e.v, e.a), strict=True), ("lam", e.lam)):
-            known |= dict(zip(e.columns[kind].names, own, strict=True))
+            known |= dict(zip(e.columns[kind].names, (turns.get(x, x) for x in own), strict=True))
         for kind, outputs in e.outputs.items():
             known |= dict(zip(e.columns[kind].names, (x.shown for x in outputs.values()), strict=True))
         if name not in known:
