@@ -116,8 +116,11 @@ def transfer(folder: Path, track: Recorded) -> Array:
         assert code.source is not None
         path = folder / f"code{k}.o"
         path.write_bytes(assemble(code.source.text(), code.source.opt, code.source.passes))
-        renamed = [f"--redefine-sym={name}=code{k}_{name.replace('.', '_')}" for name in code.addresses]
-        subprocess.run(["aarch64-linux-gnu-objcopy", *renamed, str(path)], check=True)
+        names = {name: f"code{k}_{name.replace('.', '_')}" for name in code.addresses}
+        renamed = [f"--redefine-sym={name}={own}" for name, own in names.items()]
+        kept = [f"--keep-global-symbol={own}" for own in names.values()]  # what has a name here only stays here
+        for changes in (renamed, kept):
+            subprocess.run(["aarch64-linux-gnu-objcopy", *changes, str(path)], check=True)
         objects.append(path)
     heads = [f"void {name}();" for name in sorted({*symbols.values()})]
     arrays = [words(name, array) for name, array in track.before.items()]

@@ -539,7 +539,7 @@ NUMBERS: dict[str, list[tuple[str, tuple[float, float]]]] = {
         (r"rod\.mass +(\S+)", printed("10")),
         (r"rod\.inertia\.2 +(\S+)", printed("0.834")),
     ],
-    "check Pendulum": counted(8, 5, 5),
+    "check Pendulum": counted(7, 5, 5),
     "run four_bar_redundant --formulation qr --t-end 0.2": [(r"(\d+) redundant", (2, 2))],
     "run four_bar_redundant --formulation coordinate-partitioning --t-end 0.2": [(r"(\d+) redundant", (2, 2))],
     "check four_bar_redundant": counted(9, 10, 8),

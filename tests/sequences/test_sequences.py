@@ -14,10 +14,10 @@ from linkwork.compiled.system import compile_system
 from linkwork.equations.body import body_equations
 from linkwork.equations.equations import TIME, Equations
 from linkwork.expressions.evaluation import evaluate, ordered
-from linkwork.expressions.graph import ONE, Expr, sin, sqrt, symbol
+from linkwork.expressions.graph import ONE, Expr, sin, symbol
 from linkwork.model import Model
 from linkwork.native import machine
-from linkwork.sequences.hoisting import order_products, parameter_frontier
+from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.ldl import factorize
 from linkwork.sequences.ordering import elimination_order
 
@@ -191,16 +191,3 @@ def test_hoisted_constants_change_no_result(rng: Random) -> None:
     np.testing.assert_allclose(gaps, values([*e.Psi, *e.Psi_dot], e, at), rtol=1e-13, atol=1e-13)
     energies = system.functions["report"](np.concatenate([x[:-2], np.ones(system.n_v + system.m)]), system.p())[:2]
     np.testing.assert_allclose(energies, values([e.energy.kinetic, e.energy.potential], e, at), rtol=1e-13)
-
-
-def test_products_are_ordered_by_what_is_known_first() -> None:
-    """p (q x) with p q of parameters computed once, a quotient as a product, and last the value that is had last."""
-    p, q, x, y = map(symbol, "pqxy")
-    late = sqrt(x + 2.0)
-    outputs = [p * (q * x), x / q, y * (late * x) + p * late, p * (late * q) * (late / p)]
-    ordered_ones = order_products(outputs, [x, y], [p, q])
-    frontier = parameter_frontier(ordered_ones, [p, q])
-    assert {p * q, 1.0 / q} <= {*frontier}
-    assert order_products(outputs[:1], [x, y], [p, q]) == [(p * q) * x]
-    values = {p: 1.3, q: -0.7, x: 2.9, y: 0.4}
-    np.testing.assert_allclose(evaluate(ordered_ones, values), evaluate(outputs, values), rtol=1e-15)

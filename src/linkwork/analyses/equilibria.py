@@ -171,7 +171,7 @@ def is_proved(rest: Rest) -> bool:
     independent Psi.
     """
     e = rest.place.equations
-    if e.n_states or e.chart.counted:
+    if e.n_states:
         return False
     chosen = rest.place.rows.independent
     kept = e.with_rows(chosen)
@@ -186,6 +186,8 @@ def is_proved(rest: Rest) -> bool:
     lengths = [sum((x * x for x in turned[k : k + 4]), ZERO) - 1.0 for k in range(0, len(turned), 4)]
     rows = [row for row in (*force, *kept.Psi, *lengths) if row is not ZERO]
     seen = set(ordered(rows))  # not how point masses turn
+    if any(x.carried in seen for x in e.chart.counted):
+        return False
     unknowns = [
         (x, at, unit) for x, at, unit in zip((*e.q, *kept.lam), (*rest.place.q, *lam), units, strict=True) if x in seen
     ]

@@ -40,7 +40,7 @@ from linkwork.native.kernels import Pointer, integer, offset, split
 from linkwork.native.lowering import NativeFunction, compile_programs
 from linkwork.native.rows import evaluate_rows
 from linkwork.records import changed, kept
-from linkwork.sequences.hoisting import order_products, parameter_frontier
+from linkwork.sequences.hoisting import parameter_frontier
 from linkwork.sequences.sequence import ComputationSequence
 from linkwork.tolerances import EPSILON
 
@@ -352,11 +352,8 @@ def compile_system(
     watched = source.watched if switches in programs else []
     signs = [symbol(f"sign {k}") for k in range(len(watched))]
     sides = dict(zip(reversed(watched), reversed(signs), strict=True))
-    fixed = [x for x in source.parameters if x not in set(e.held)]
     found = [
-        (
-            sequence.rewritten(lambda y, x: freeze(y, x, sides)) if sides and program not in WATCHED else sequence
-        ).rewritten(lambda y, x: order_products(y, x, fixed))
+        sequence.rewritten(lambda y, x: freeze(y, x, sides)) if sides and program not in WATCHED else sequence
         for program in programs
         if (sequence := program(source)) is not None
     ]
@@ -364,6 +361,7 @@ def compile_system(
     improved = [y for again in repeated for y in (*again.outputs.values(), again.is_weak, again.needs)]
     enclosed = [*watched, *e.narrow] if switches in programs else []
     outputs = [*(y for sequence in found for y in sequence.outputs), *improved, *enclosed]
+    fixed = [x for x in source.parameters if x not in set(e.held)]
     frontier = parameter_frontier(outputs, fixed)
     scales = [symbol(f"scale {k}") for k in range(len(e.q) + len(e.v) + 2 * len(e.Psi))]
     of_parameters = [

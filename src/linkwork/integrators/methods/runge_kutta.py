@@ -134,8 +134,11 @@ def look_for_stiffness(at: Run, its: Stages, p: Pointer, w: Pointer, slope: floa
 
     A step is longer than a mode that shows would let it be, beyond `limit`, or its length that of a mode which decays.
     [hairer1996, section IV.2] Two looks must find that, since a contact may pass meanwhile. A mode may limit the step
-    where h |lambda| ~ h |k_new - k_i|/|y_new - y_i|, see `compare_ends`.
+    where h |lambda| ~ h |k_new - k_i|/|y_new - y_i|, see `compare_ends`. Before a singular position the fastest mode is
+    that of states off the branch, see `pass_singular`, whatever steps are: it would tell nothing of the motion.
     """
+    if at.x[0] < at.singular < math.inf:
+        return
     its.calm += SOON if its.last_h**2 * slope > (NEARLY * its.limit) ** 2 * gap else 1
     if its.calm < LOOK or at.t_end - at.x[0] <= MANY * its.last_h:
         return
