@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from published import REFERENCE
 from scipy.integrate import solve_ivp
 
-from linkwork import SpatialModel, batch, kinematics, load, loads, sensitivities, simulate
+from linkwork import SpatialModel, batch, kinematics, load, loads, simulate
 from linkwork.trajectory import Trajectory
 
 MODELS = REFERENCE / "trust"
@@ -117,7 +117,7 @@ def test_an_angle_varies_with_the_direction_from_which_it_is_measured() -> None:
     m.fix(O=(0, 0, 0))
     wheel = m.body("wheel", mass=1, inertia=(1, 2, 3), angular_velocity=(0, 0, 2), points={"O": (0, 0, 0)})
     m.revolute("O", m.ground, wheel, axis=(0, 0, 1), zero=("cos(b)", "sin(b)", 0), zero_j=(1, 0, 0))
-    motion = sensitivities(m, ["b"], t_end=3.0, step=1.5)
+    motion = m.sensitivities(["b"], t_end=3.0, step=1.5)
     for name in ("O.angle", "joint:O.angle"):
         np.testing.assert_allclose(motion[name], 2.0 * motion.t - 0.3, rtol=0, atol=1e-7)
         np.testing.assert_allclose(motion.gradient(name, "b"), -1.0, rtol=0, atol=1e-9)
